@@ -1,0 +1,148 @@
+"""The data module of everything that fits in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import torch
+from lightning.pytorch import LightningDataModule
+from torch import Tensor
+from torch.utils.data import DataLoader
+
+from datamodules.augmentations.base import Augmentation
+from datamodules.sampler import BatchIndices, Indices
+from datamodules.seeding import generator_at
+
+Split = Literal["train", "val", "test"]
+
+
+@dataclass
+class Samples:
+    """All samples of a data set.
+
+    Attributes:
+        rows: what ``rows[index]`` cuts a batch out of and ``rows.to(device)`` moves: a tensor ``[M, ...]``, or ragged
+            graphs.
+        target: labels ``[M]``, −1 where unknown.
+        splits: rows of each split.
+    """
+
+    rows: Any
+    target: Tensor
+    splits: dict[Split, Tensor]
+
+
+class InMemoryDataModule(LightningDataModule):
+    """Data held as one tensor (or one ragged set of graphs) on the device that the batches are on.
+
+    Loaders yield index tensors; a batch is cut out and augmented where the model is. A subclass implements
+    :meth:`load`, and :meth:`encode` if something is fitted on training rows.
+
+    Args:
+        views: one augmentation a view; the first two are the global views.
+        batch_size: samples in a batch over *all* processes, so that a configuration means the same on any number of
+            devices.
+        num_classes: number of labels.
+        in_features: columns or node features of a sample; None for images.
+
+    Raises:
+        ValueError: fewer than two views.
+    """
+
+    def __init__(
+        self, views: Sequence[Augmentation], batch_size: int, num_classes: int, in_features: int | None = None
+    ) -> None:
+        super().__init__()
+        if len(views) < 2:
+            raise ValueError(f"contrastive learning needs at least 2 views, got {len(views)}")
+        self.views = list(views)
+        self.batch_size = batch_size
+        self.num_classes = num_classes
+        self.in_features = in_features
+        self.cardinalities: tuple[int, ...] = ()
+        self.seed = 0
+        self._loaded: Samples | None = None
+        self._encoded: Samples | None = None
+
+    def load(self) -> Samples:
+        """Reads the data; user mistakes and missing files are reported here."""
+        raise NotImplementedError
+
+    def encode(self, samples: Samples) -> Samples:
+        """Applies what is fitted on the training rows, fitting it first unless a checkpoint brought it."""
+        return samples
+
+    def eval_view(self, rows: Any) -> Any:
+        """What evaluation does to a batch of rows in place of augmentation."""
+        return rows
+
+    def setup(self, stage: str | None = None) -> None:
+        self.seed = torch.initial_seed()  # what seed_everything set, the same on every process
+        if self._loaded is None:
+            self._loaded = self.load()
+
+    @property
+    def samples(self) -> Samples:
+        """The encoded data. Encoding waits for the first loader, since a checkpoint's state comes after ``setup``."""
+        if self._encoded is None:
+            self.setup()
+            assert self._loaded is not None
+            self._encoded = self.encode(self._loaded)
+            train_rows = self._encoded.rows[self._encoded.splits["train"]]
+            for view in self.views:
+                view.fit(train_rows)
+        return self._encoded
+
+    def take(self, index: Tensor) -> tuple[Any, Tensor]:
+        """The rows and labels at ``index``, on the device of ``index``."""
+        samples = self.samples
+        if samples.target.device != index.device:
+            samples.rows, samples.target = samples.rows.to(index.device), samples.target.to(index.device)
+        return samples.rows[index], samples.target[index]
+
+    def train_batch(self, raw: Tensor) -> tuple[list[Any], Tensor]:
+        """The views and labels of the samples at ``raw``.
+
+        Random numbers depend on (seed, epoch, batch index, rank) alone.
+        """
+        rows, target = self.take(raw)
+        position = (0, 0, 0)
+        if self.trainer is not None:
+            position = (self.trainer.current_epoch, self.trainer.fit_loop.batch_idx + 1, self.trainer.global_rank)
+        generator = generator_at(self.seed, *position, device=raw.device)
+        return [view(rows, generator) for view in self.views], target
+
+    def eval_batch(self, raw: Tensor) -> tuple[Any, Tensor]:
+        """The samples at ``raw`` without augmentation, and their labels."""
+        rows, target = self.take(raw)
+        return self.eval_view(rows), target
+
+    def on_after_batch_transfer(self, batch: Tensor, dataloader_idx: int) -> tuple[Any, Tensor]:
+        assert self.trainer is not None
+        return self.train_batch(batch) if self.trainer.training else self.eval_batch(batch)
+
+    def feature_dataloader(self, split: Split) -> DataLoader:
+        """Index batches of a split in order, each sample once over all processes."""
+        return self._loader(split, train=False)
+
+    def train_dataloader(self) -> DataLoader:
+        return self._loader("train", train=True)
+
+    def val_dataloader(self) -> DataLoader:
+        return self._loader("val", train=False)
+
+    def test_dataloader(self) -> DataLoader:
+        return self._loader("test", train=False)
+
+    def predict_dataloader(self) -> DataLoader:
+        return self._loader("test", train=False)
+
+    def _loader(self, split: Split, train: bool) -> DataLoader:
+        rank, world_size = 0, 1
+        if self.trainer is not None:
+            rank, world_size = self.trainer.global_rank, self.trainer.world_size
+        indices = Indices(self.samples.splits[split])
+        sampler = BatchIndices(indices, self.batch_size, train, self.seed, rank, world_size)
+        return DataLoader(indices, batch_size=None, sampler=sampler)

@@ -1,0 +1,80 @@
+"""Batches of indices for data that is held in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import torch
+from torch import Tensor
+from torch.utils.data import Dataset
+from torch.utils.data.distributed import DistributedSampler
+
+from datamodules.seeding import generator_at
+
+
+class Indices(Dataset):
+    """The data set whose item is its key: a loader over it yields what its sampler draws.
+
+    Args:
+        index: rows of a split, ``[M]``.
+    """
+
+    def __init__(self, index: Tensor) -> None:
+        self.index = index
+
+    def __len__(self) -> int:
+        return len(self.index)
+
+    def __getitem__(self, index: Tensor) -> Tensor:
+        return index
+
+
+class BatchIndices(DistributedSampler):
+    """Yields this process's batches of a split as index tensors.
+
+    Training: the split is shuffled anew every epoch, cut into *global* batches of ``batch_size``, the ragged one
+    dropped, and each global batch divided among the processes, so that the global batches don't depend on their number.
+    Evaluation: in order, every sample once over all processes, never padded. Being a ``DistributedSampler``, it is left
+    alone by Lightning, which would pad others.
+
+    Args:
+        indices: rows of the split.
+        batch_size: samples in a batch over all processes.
+        train: whether to shuffle and to drop the ragged batch.
+        seed: of the shuffling.
+        rank: this process.
+        world_size: number of processes.
+
+    Raises:
+        ValueError: a batch size that the processes cannot share, or more than the training rows.
+    """
+
+    def __init__(
+        self, indices: Indices, batch_size: int, train: bool, seed: int = 0, rank: int = 0, world_size: int = 1
+    ) -> None:
+        super().__init__(indices, num_replicas=world_size, rank=rank, shuffle=train, seed=seed, drop_last=train)
+        if batch_size < 1 or batch_size % world_size:
+            raise ValueError(
+                f"batch_size counts the global batch and must be a positive multiple of the {world_size} processes, "
+                f"got {batch_size}"
+            )
+        if train and len(indices) < batch_size:
+            raise ValueError(f"batch_size {batch_size} is more than the {len(indices)} training samples")
+        self.index = indices.index
+        self.batch_size = batch_size
+        self.train = train
+
+    def __iter__(self) -> Iterator[Tensor]:
+        own = self.batch_size // self.num_replicas
+        if not self.train:
+            yield from self.index[self.rank :: self.num_replicas].split(own)
+            return
+        order = self.index[torch.randperm(len(self.index), generator=generator_at(self.seed, self.epoch))]
+        for batch in order[: len(self) * self.batch_size].view(-1, self.num_replicas, own):
+            yield batch[self.rank]
+
+    def __len__(self) -> int:
+        if self.train:
+            return len(self.index) // self.batch_size
+        share = len(range(self.rank, len(self.index), self.num_replicas))
+        return -(-share // (self.batch_size // self.num_replicas))

@@ -1,0 +1,1 @@
+"""Contrastive representation learning with the skew Rényi divergence on images, tables and graphs."""

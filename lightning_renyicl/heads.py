@@ -1,0 +1,52 @@
+"""Projection and prediction heads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from torch import Tensor, nn
+
+
+class Head(nn.Module):
+    """A network from representations ``[N, in_features]`` to embeddings ``[N, out_features]``."""
+
+    def __init__(self, out_features: int) -> None:
+        super().__init__()
+        self.out_features = out_features
+
+
+class MLPHead(Head):
+    """Linear layers, each but the last with BatchNorm and ReLU (RényiCL, appendix C).
+
+    Linear layers have no bias: the authors' code omits it, the paper's text doesn't say so.
+
+    Args:
+        in_features: input width; given by the module.
+        widths: output width of each layer.
+        norm: without it the layers have a bias and ReLU alone, as GraphCL's projection head.
+        last_norm: BatchNorm without affine parameters after the last layer, as on ImageNet's projector.
+
+    Raises:
+        ValueError: no widths.
+    """
+
+    def __init__(self, in_features: int, widths: Sequence[int], norm: bool = True, last_norm: bool = False) -> None:
+        if not widths:
+            raise ValueError("a head needs at least one layer, got no widths")
+        super().__init__(widths[-1])
+        layers: list[nn.Module] = []
+        width = in_features
+        for hidden in widths[:-1]:
+            layers.append(nn.Linear(width, hidden, bias=not norm))
+            if norm:
+                layers.append(nn.BatchNorm1d(hidden))
+            layers.append(nn.ReLU(inplace=True))
+            width = hidden
+        layers.append(nn.Linear(width, widths[-1], bias=not norm))
+        if last_norm:
+            layers.append(nn.BatchNorm1d(widths[-1], affine=False))
+        self.layers = nn.Sequential(*layers)
+
+    def forward(self, x: Tensor) -> Tensor:
+        embeddings: Tensor = self.layers(x)
+        return embeddings

@@ -1,0 +1,137 @@
+"""The training step that every domain, objective and architecture shares."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from lightning.pytorch import LightningModule
+from torch import Tensor, nn
+from torch.optim import Optimizer
+from torch.optim.lr_scheduler import LRScheduler
+
+from lightning_renyicl.encoders import Backbone
+from lightning_renyicl.heads import Head
+from lightning_renyicl.momentum import MomentumTarget, cosine_momentum
+from lightning_renyicl.objectives import Objective
+
+OptimizerFactory = Callable[[Iterable], Optimizer]
+SchedulerFactory = Callable[[Optimizer, int, int], LRScheduler]
+HeadFactory = Callable[[int], Head]
+
+
+class ContrastiveModule(LightningModule):
+    """Backbone, projector, optional predictor and optional momentum target, trained by an objective over views.
+
+    A subclass says how its backbone is built. A batch is ``(views, target)`` in training and ``(x, target)`` else.
+
+    Args:
+        backbone: encoder of a batch of samples.
+        projector: builds the projection head from the number of features.
+        objective: loss over the embeddings of the views.
+        optimizer: builds the optimizer from the parameters.
+        scheduler: builds the schedule from optimizer, total steps and steps an epoch; None keeps the rate.
+        predictor: builds the prediction head from the projector's width; None has none.
+        momentum: EMA coefficient of the momentum target at the first step, 1 at the last by a half cosine; None has no
+            momentum target, and gradients reach both sides.
+
+    Raises:
+        ValueError: a predictor whose output is not as wide as its input.
+    """
+
+    def __init__(
+        self,
+        backbone: Backbone,
+        projector: HeadFactory,
+        objective: Objective,
+        optimizer: OptimizerFactory,
+        scheduler: SchedulerFactory | None,
+        predictor: HeadFactory | None,
+        momentum: float | None,
+    ) -> None:
+        super().__init__()
+        self.save_hyperparameters()
+        _keep_plain(self.hparams)
+        _keep_plain(self._hparams_initial)
+        self.backbone = backbone
+        self.num_features = backbone.num_features
+        self.projector = projector(backbone.num_features)
+        width = self.projector.out_features
+        self.predictor = None if predictor is None else predictor(width)
+        if self.predictor is not None and self.predictor.out_features != width:
+            raise ValueError(
+                f"the predictor must keep the projector's width {width}, got {self.predictor.out_features}"
+            )
+        self.objective = objective
+        self.momentum_target = None if momentum is None else MomentumTarget(backbone, self.projector, momentum)
+        self._optimizer = optimizer
+        self._scheduler = scheduler
+
+    def forward(self, x: Any) -> Tensor:
+        """The representation ``[N, num_features]``: what probes, ``predict`` and export see."""
+        features: Tensor = self.backbone(x)
+        return features
+
+    def training_step(self, batch: tuple[list[Any], Tensor], batch_idx: int) -> dict[str, Tensor]:
+        views, target = batch
+        features = [self(view) for view in views]
+        projections = [self.projector(f) for f in features]
+        online = projections if self.predictor is None else [self.predictor(z) for z in projections]
+        if self.momentum_target is None:
+            targets = projections[:2]
+        else:
+            targets = [self.momentum_target(view) for view in views[:2]]
+        loss, logs = self.objective(online, targets)
+        first = features[0].detach()
+        logs = {"loss": loss.detach(), **logs, "feature_std": feature_std(first)}
+        self.log_dict({f"train/{name}": value for name, value in logs.items()}, batch_size=len(target))
+        return {"loss": loss, "features": first, "target": target}
+
+    def validation_step(self, batch: tuple[Any, Tensor], batch_idx: int) -> dict[str, Tensor]:
+        x, target = batch
+        return {"features": self(x), "target": target}
+
+    test_step = validation_step
+
+    def predict_step(self, batch: tuple[Any, Tensor], batch_idx: int) -> dict[str, Tensor]:
+        return self.validation_step(batch, batch_idx)
+
+    def configure_optimizers(self) -> Any:
+        optimizer = self._optimizer([p for p in self.parameters() if p.requires_grad])
+        # A hook of the optimizer itself runs once for each step that happened: not for micro-batches of an accumulated
+        # gradient, and not for a step that the gradient scaler skipped.
+        optimizer.register_step_post_hook(self._follow)
+        if self._scheduler is None:
+            return optimizer
+        total_steps = int(self.trainer.estimated_stepping_batches)
+        steps_per_epoch = math.ceil(self.trainer.num_training_batches / self.trainer.accumulate_grad_batches)
+        scheduler = self._scheduler(optimizer, total_steps, steps_per_epoch)
+        return {"optimizer": optimizer, "lr_scheduler": {"scheduler": scheduler, "interval": "step"}}
+
+    def _follow(self, *_: Any) -> None:
+        if self.momentum_target is None:
+            return
+        total_steps = int(self.trainer.estimated_stepping_batches)
+        coefficient = cosine_momentum(self.momentum_target.coefficient, self.trainer.global_step, total_steps)
+        self.momentum_target.update(self.backbone, self.projector, coefficient)
+        self.log("train/momentum", coefficient)
+
+
+def feature_std(features: Tensor) -> Tensor:
+    """Standard deviation of L2-normalised features over the batch, averaged over D and times sqrt(D).
+
+    Near 1 for features spread over the sphere, near 0 for collapsed ones.
+
+    Shapes: ``[N, D]`` to a scalar.
+    """
+    spread = F.normalize(features.float(), dim=-1).std(0, correction=0)
+    return spread.mean() * math.sqrt(features.shape[-1])
+
+
+def _keep_plain(hparams: Any) -> None:
+    """Drops modules and functions, which a checkpoint could not be safely loaded with."""
+    for name in [name for name, value in hparams.items() if isinstance(value, nn.Module) or callable(value)]:
+        del hparams[name]

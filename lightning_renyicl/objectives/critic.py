@@ -1,0 +1,106 @@
+"""The cosine critic and the loss that every bound on its scores shares."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from lightning_renyicl.distributed import Group, gather, rank, world_group
+from lightning_renyicl.objectives.functional import mutual_information
+from lightning_renyicl.objectives.objective import Objective
+
+
+class CosineCritic(Objective):
+    r"""An objective that maximises a bound on the scores of a cosine critic.
+
+    .. math:: f(x, y) = \frac{x^\top y}{\tau \|x\| \|y\|}
+
+    Appendix C.1 of RényiCL (Lee and Shin, 2022). A target view t makes positive pairs with every other online view of
+    the same sample and negative pairs with every other sample of the global batch. The loss is minus the bound, summed
+    over the two targets.
+
+    Args:
+        temperature: tau above 0.
+        symmetric: with False only the first view is contrasted with the second (and the local views with it).
+    """
+
+    one_denominator = True
+    """Whether the bound reads the scores as two sets, so that swapping two views changes nothing."""
+
+    def __init__(self, temperature: float, symmetric: bool) -> None:
+        super().__init__()
+        if not 0.0 < temperature < math.inf:
+            raise ValueError(f"temperature must be a finite number above 0, got {temperature}")
+        self.temperature = temperature
+        self.symmetric = symmetric
+
+    def bound(self, p: Tensor, n: Tensor, group: Group) -> Tensor:
+        """The bound in nats for positive scores ``[N, P]`` and negative scores ``[N, P, K]``."""
+        raise NotImplementedError
+
+    def scores(self, online: Sequence[Tensor], target: Tensor) -> tuple[Tensor, Tensor]:
+        """Scores of online views against one target view.
+
+        Args:
+            online: P embeddings ``[N, D]`` of views other than the target's.
+            target: embeddings ``[N, D]`` of the target view.
+
+        Returns:
+            Positives ``[N, P]`` and negatives ``[N, P, K]`` in float32 (float64 stays), K = global batch − 1.
+
+        Raises:
+            ValueError: the global batch has fewer than two samples.
+        """
+        group = world_group()
+        with torch.autocast(device_type=target.device.type, enabled=False):
+            queries = _normalise(torch.stack(list(online), dim=1))  # [N, P, D]
+            keys = _normalise(target)  # [N, D]
+            samples = keys.shape[0]
+            everywhere = gather(keys, group).flatten(0, 1)  # [M, D], M samples in the global batch
+            total = everywhere.shape[0]
+            if total < 2:
+                raise ValueError(f"a contrastive objective needs a global batch of at least 2 samples, got {total}")
+            cosines = queries @ everywhere.T / self.temperature  # [N, P, M]
+            own = torch.arange(samples, device=keys.device) + rank(group) * samples  # [N]
+            others = torch.arange(total - 1, device=keys.device).repeat(samples, 1)  # [N, K]
+            others = others + (others >= own[:, None])  # column indices that skip the sample's own
+            views = cosines.shape[1]
+            p = cosines.gather(2, own[:, None, None].expand(-1, views, 1)).squeeze(2)  # [N, P]
+            n = cosines.gather(2, others[:, None].expand(-1, views, -1))  # [N, P, K]
+        return p, n
+
+    def forward(self, online: Sequence[Tensor], target: Sequence[Tensor]) -> tuple[Tensor, dict[str, Tensor]]:
+        """Minus the bound summed over targets; see :meth:`Objective.forward`.
+
+        ``logs`` holds means over targets: ``bound`` and ``mutual_information`` in nats, ``positive_score`` and
+        ``negative_score``.
+        """
+        if len(online) < 2 or len(target) != 2:
+            raise ValueError(f"expected at least 2 online and exactly 2 target views, got {len(online)}, {len(target)}")
+        group = world_group()
+        same = len(online) == 2 and all(o is t for o, t in zip(online, target, strict=True))
+        once = not self.symmetric or (same and self.one_denominator)
+        bounds, logs = [], []
+        for t in (1,) if once else (1, 0):
+            p, n = self.scores([view for v, view in enumerate(online) if v != t], target[t])
+            bounds.append(self.bound(p, n, group))
+            with torch.no_grad():
+                logs.append(torch.stack([mutual_information(p, n), p.mean(), n.mean()]))
+        terms = torch.stack(bounds)
+        loss = -terms.mean() * (2 if self.symmetric else 1)
+        estimate, positive, negative = gather(torch.stack(logs).mean(0), group).mean(0).unbind()
+        return loss, {
+            "bound": terms.detach().mean(),
+            "mutual_information": estimate,
+            "positive_score": positive,
+            "negative_score": negative,
+        }
+
+
+def _normalise(x: Tensor) -> Tensor:
+    # F.normalize leaves a zero embedding at zero with a finite gradient: its cosine with anything is 0.
+    return F.normalize(x if x.dtype == torch.float64 else x.float(), dim=-1)

@@ -1,0 +1,248 @@
+r"""Variational bounds on divergences between positive and negative pairs, as pure functions of critic scores.
+
+Every function takes the scores of positive pairs ``p`` (drawn from P = P_XY) and of negative pairs ``n`` (drawn from
+Q = P_X P_Y) and returns its bound in nats, a scalar that is the same on every process of ``group``.
+
+Shapes, with N anchors on this process, P positives and K negatives an anchor:
+    ``p``: ``[N]`` or ``[N, P]``; ``n``: ``[N, K]`` or ``[N, P, K]``. N, P and K are equal on every process.
+
+Numerics: scores of half precision are raised to float32, float64 stays. All but :func:`nwj` stay in log space.
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor
+
+from lightning_renyicl.distributed import Group, gather, world_size
+
+__all__ = ["NonFiniteBoundError", "cpc", "dv", "mlcpc", "mutual_information", "nwj", "renyi", "rmlcpc"]
+
+# Within this distance of gamma = 1 the first term of `rmlcpc` is formed about the mean score: there the plain form
+# loses log(N) * eps / |gamma - 1|.
+_NEAR_ONE = 0.25
+# exp of a larger centred exponent approaches the range of float32, and the plain form is then exact to rounding.
+_CENTRED_MAX = 30.0
+
+
+class NonFiniteBoundError(ValueError):
+    """An exponential bound left the range of floating point numbers."""
+
+
+def check_alpha(alpha: float) -> None:
+    """Raises ValueError unless ``alpha`` is a skew, a number in [0, 1]."""
+    if not 0.0 <= alpha <= 1.0:
+        raise ValueError(f"alpha must be in [0, 1], got {alpha}")
+
+
+def check_gamma(gamma: float) -> None:
+    """Raises ValueError unless ``gamma`` is a finite order above 0."""
+    if not 0.0 < gamma < math.inf:
+        raise ValueError(f"gamma must be a finite number above 0, got {gamma}")
+
+
+def _scores(p: Tensor, n: Tensor) -> tuple[Tensor, Tensor]:
+    if p.ndim not in (1, 2) or n.shape[:-1] != p.shape:
+        raise ValueError(
+            "expected positives [N] with negatives [N, K], or [N, P] with [N, P, K], "
+            f"got {list(p.shape)} and {list(n.shape)}"
+        )
+    if p.numel() == 0 or n.numel() == 0:
+        raise ValueError(
+            "a bound needs at least two samples in the global batch (one positive and one negative pair), "
+            f"got positives {list(p.shape)} and negatives {list(n.shape)}"
+        )
+    return _full_precision(p), _full_precision(n)
+
+
+def _full_precision(x: Tensor) -> Tensor:
+    return x if x.dtype == torch.float64 else x.float()
+
+
+def _log_mean_exp(x: Tensor) -> Tensor:
+    return x.flatten().logsumexp(0) - math.log(x.numel())
+
+
+def _global_log_mean_exp(x: Tensor, group: Group) -> Tensor:
+    """log of the mean of e^x over all processes, from one scalar a process."""
+    return gather(_log_mean_exp(x), group).logsumexp(0) - math.log(world_size(group))
+
+
+def _log_mix(a: Tensor, b: Tensor, alpha: float) -> Tensor:
+    """log(alpha e^a + (1 - alpha) e^b), with finite gradients at alpha 0 and 1."""
+    log_alpha = math.log(alpha) if alpha > 0 else -math.inf
+    log_rest = math.log1p(-alpha) if alpha < 1 else -math.inf
+    return torch.logaddexp(a + log_alpha, b + log_rest)
+
+
+def cpc(p: Tensor, n: Tensor, alpha: float | None = None, group: Group = None) -> Tensor:
+    r"""Contrastive predictive coding with a skew, alpha-CPC, a bound with one denominator for each anchor.
+
+    .. math:: I = \mathrm{mean}_i \left[ p_i - \log\left(\alpha e^{p_i}
+              + \frac{1-\alpha}{K} \sum_{k} e^{n_{ik}}\right) \right]
+
+    Eq. (2) of RényiCL (Lee and Shin, 2022), from Poole et al. (2019); each (n, p) entry is its own anchor.
+
+    Args:
+        p: positive scores.
+        n: negative scores.
+        alpha: skew in [0, 1]; None is 1 / (K + 1), InfoNCE (van den Oord et al., 2018); 0 leaves the positive out of
+            the denominator.
+        group: processes that share the batch; None is this process only.
+
+    Raises:
+        ValueError: shapes that don't fit each other, an empty side, or alpha out of range.
+
+    >>> cpc(torch.tensor([2.0, 2.0]), torch.zeros(2, 1))
+    tensor(0.5662)
+    """
+    p, n = _scores(p, n)
+    negatives = n.shape[-1]
+    alpha = 1.0 / (negatives + 1) if alpha is None else alpha
+    check_alpha(alpha)
+    denominator = _log_mix(p, n.logsumexp(-1) - math.log(negatives), alpha)
+    return gather((p - denominator).mean(), group).mean()
+
+
+def mlcpc(p: Tensor, n: Tensor, alpha: float, group: Group = None) -> Tensor:
+    r"""Multi-label CPC with a skew, alpha-MLCPC, one denominator for the global batch.
+
+    .. math:: I = \bar{p} - \log\left(\alpha\, \overline{e^{p}} + (1-\alpha)\, \overline{e^{n}}\right)
+
+    Eq. (3) of RényiCL (Lee and Shin, 2022), from Song and Ermon (2020).
+
+    Args:
+        p: positive scores.
+        n: negative scores.
+        alpha: skew in [0, 1].
+        group: processes that share the batch; None is this process only.
+
+    Raises:
+        ValueError: shapes that don't fit each other, an empty side, or alpha out of range.
+    """
+    check_alpha(alpha)
+    p, n = _scores(p, n)
+    mean, log_positive, log_negative = gather(
+        torch.stack([p.mean(), _log_mean_exp(p), _log_mean_exp(n)]), group
+    ).unbind(-1)  # [W] each
+    log_world = math.log(world_size(group))
+    denominator = _log_mix(log_positive.logsumexp(0) - log_world, log_negative.logsumexp(0) - log_world, alpha)
+    return mean.mean() - denominator
+
+
+def dv(p: Tensor, n: Tensor, alpha: float = 0.0, group: Group = None) -> Tensor:
+    r"""The Donsker-Varadhan bound on the (alpha-skew) KL divergence.
+
+    .. math:: I = \bar{p} - \log \overline{e^{n}} \quad (\alpha = 0)
+
+    Eq. (1) of RényiCL (Lee and Shin, 2022): :func:`mlcpc` with another default skew.
+    """
+    return mlcpc(p, n, alpha, group)
+
+
+def rmlcpc(p: Tensor, n: Tensor, alpha: float, gamma: float, group: Group = None) -> Tensor:
+    r"""Rényi MLCPC, the bound on the alpha-skew Rényi divergence of order gamma.
+
+    .. math:: I = \frac{1}{\gamma-1} \log \overline{e^{(\gamma-1) p}}
+              - \frac{1}{\gamma} \log\left(\alpha\, \overline{e^{\gamma p}} + (1-\alpha)\, \overline{e^{\gamma n}}\right)
+
+    Section 3.3 of RényiCL (Lee and Shin, 2022). At gamma = 1 the first term is the mean, and the bound is
+    :func:`mlcpc`. The value is the bound itself; the importance-weighted form of the paper's Algorithm 1 has the same
+    gradient and another value.
+
+    Args:
+        p: positive scores.
+        n: negative scores.
+        alpha: skew in [0, 1].
+        gamma: order above 0.
+        group: processes that share the batch; None is this process only.
+
+    Raises:
+        ValueError: shapes that don't fit each other, an empty side, alpha or gamma out of range.
+    """
+    check_gamma(gamma)
+    if gamma == 1.0:
+        return mlcpc(p, n, alpha, group)
+    check_alpha(alpha)
+    p, n = _scores(p, n)
+    log_positive = _global_log_mean_exp(gamma * p, group)
+    log_negative = _global_log_mean_exp(gamma * n, group)
+    return _power_mean(p, gamma - 1.0, group) - _log_mix(log_positive, log_negative, alpha) / gamma
+
+
+def _power_mean(p: Tensor, delta: float, group: Group) -> Tensor:
+    """(1 / delta) log mean e^(delta p) over the global batch, accurate for delta near 0."""
+    if abs(delta) > _NEAR_ONE:
+        return _global_log_mean_exp(delta * p, group) / delta
+    # log mean e^u = log1p(mean expm1(u)) with u about the mean: by Jensen's inequality mean expm1(u) >= 0, so nothing
+    # cancels. Where u is so large that e^u could overflow, the plain form is taken.
+    centre = gather(p.mean(), group).mean()
+    u = delta * (p - centre)
+    largest, near, plain = gather(
+        torch.stack([u.detach().max(), u.clamp(max=_CENTRED_MAX).expm1().mean(), _log_mean_exp(u)]), group
+    ).unbind(-1)  # [W] each
+    plain = plain.logsumexp(0) - math.log(world_size(group))
+    return centre + torch.where(largest.max() > _CENTRED_MAX, plain, near.mean().log1p()) / delta
+
+
+def renyi(p: Tensor, n: Tensor, gamma: float, group: Group = None) -> Tensor:
+    r"""The variational Rényi divergence of order gamma without skew: :func:`rmlcpc` at alpha = 0.
+
+    .. math:: I = \frac{1}{\gamma-1} \log \overline{e^{(\gamma-1) p}} - \frac{1}{\gamma} \log \overline{e^{\gamma n}}
+
+    Lemma 3.1 of RényiCL (Lee and Shin, 2022), from Birrell et al. (2021). Its variance grows exponentially with the
+    divergence: it is here for comparison.
+    """
+    return rmlcpc(p, n, 0.0, gamma, group)
+
+
+def nwj(p: Tensor, n: Tensor, alpha: float = 0.0, group: Group = None) -> Tensor:
+    r"""The bound of Nguyen, Wainwright and Jordan on the (alpha-skew) KL divergence.
+
+    .. math:: I = \bar{p} - \alpha\, \overline{e^{p-1}} - (1-\alpha)\, \overline{e^{n-1}}
+
+    Appendix E of RényiCL (Lee and Shin, 2022). The only bound here that exponentiates: with float32 it is finite for
+    scores up to 80.
+
+    Args:
+        p: positive scores.
+        n: negative scores.
+        alpha: skew in [0, 1].
+        group: processes that share the batch; None is this process only.
+
+    Raises:
+        ValueError: shapes that don't fit each other, an empty side, or alpha out of range.
+        NonFiniteBoundError: a score so large that its exponential is not finite.
+    """
+    check_alpha(alpha)
+    p, n = _scores(p, n)
+    mean, log_positive, log_negative, largest = gather(
+        torch.stack([p.mean(), _log_mean_exp(p), _log_mean_exp(n), torch.maximum(p.max(), n.max()).detach()]), group
+    ).unbind(-1)  # [W] each
+    log_world = math.log(world_size(group))
+    denominator = _log_mix(log_positive.logsumexp(0) - log_world, log_negative.logsumexp(0) - log_world, alpha)
+    bound = mean.mean() - (denominator - 1.0).exp()
+    if not torch.isfinite(bound):
+        raise NonFiniteBoundError(
+            f"NWJ exponentiates scores and is not finite at a largest score of {largest.max().item():.4g}: "
+            "raise the temperature, or use DV, which stays in log space"
+        )
+    return bound
+
+
+def mutual_information(p: Tensor, n: Tensor, group: Group = None) -> Tensor:
+    r"""Estimate of the mutual information from critic scores, normalised for each anchor.
+
+    .. math:: \hat{I} = \mathrm{mean}_i \left[ p_i - \log \sum_k e^{n_{ik}} + \log K \right]
+
+    The paper's Algorithm 2 in closed form and log space: its alpha cancels (which does not make it unbiased).
+
+    Args:
+        p: positive scores.
+        n: negative scores.
+        group: processes that share the batch; None is this process only.
+    """
+    p, n = _scores(p, n)
+    return gather((p - n.logsumexp(-1)).mean() + math.log(n.shape[-1]), group).mean()

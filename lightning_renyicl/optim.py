@@ -1,0 +1,86 @@
+"""Learning-rate schedule and optimizer constructors that YAML names."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Iterable
+
+from torch import nn
+from torch.optim import Optimizer
+from torch.optim.lr_scheduler import LRScheduler
+
+
+class WarmupCosine(LRScheduler):
+    """Linear warm-up from 0, then a half cosine to 0, one value for each optimizer step.
+
+    Args:
+        optimizer: whose learning rates are scaled; given by the module.
+        total_steps: optimizer steps of the whole training; given by the module.
+        steps_per_epoch: optimizer steps of an epoch; given by the module.
+        warmup_epochs: length of the warm-up. A warm-up that leaves no step is cut to half the training, with a warning.
+
+    Raises:
+        ValueError: a negative ``warmup_epochs``.
+    """
+
+    def __init__(
+        self, optimizer: Optimizer, total_steps: int, steps_per_epoch: int, warmup_epochs: float = 0.0
+    ) -> None:
+        if warmup_epochs < 0:
+            raise ValueError(f"warmup_epochs must not be negative, got {warmup_epochs}")
+        self.total_steps = max(total_steps, 1)
+        self.warmup_steps = round(warmup_epochs * steps_per_epoch)
+        if self.warmup_steps >= self.total_steps:
+            warnings.warn(
+                f"a warm-up of {warmup_epochs} epochs ({self.warmup_steps} steps) leaves none of the "
+                f"{self.total_steps} training steps: it is cut to half of them",
+                stacklevel=2,
+            )
+            self.warmup_steps = self.total_steps // 2
+        super().__init__(optimizer)
+
+    def factor(self, step: int) -> float:
+        """The share of the base learning rate at an optimizer step, counted from 0."""
+        if step < self.warmup_steps:
+            return (step + 1) / (self.warmup_steps + 1)
+        share = min((step - self.warmup_steps) / (self.total_steps - self.warmup_steps), 1.0)
+        return (1.0 + math.cos(math.pi * share)) / 2.0
+
+    def get_lr(self) -> list[float]:
+        return [base * self.factor(self.last_epoch) for base in self.base_lrs]
+
+
+def lars(
+    params: Iterable[nn.Parameter],
+    lr: float,
+    momentum: float = 0.9,
+    weight_decay: float = 0.0,
+    trust_coeff: float = 0.001,
+) -> Optimizer:
+    """timm's LARS (You et al., 2017) with the parameter groups of SimCLR and MoCo v3.
+
+    Vectors (biases, BatchNorm) get neither weight decay nor the layer-wise rate; matrices and kernels get both.
+
+    Args:
+        params: parameters; given by the module.
+        lr: learning rate.
+        momentum: SGD momentum.
+        weight_decay: L2 penalty of matrices and kernels.
+        trust_coeff: eta, the trust coefficient of the layer-wise rate.
+    """
+    from timm.optim import Lars
+
+    everything = list(params)
+    groups = [
+        # timm adapts a group only with weight decay, unless told so
+        {"params": [p for p in everything if p.ndim > 1], "always_adapt": True},
+        {"params": [p for p in everything if p.ndim <= 1], "weight_decay": 0.0},
+    ]
+    return Lars(
+        [group for group in groups if group["params"]],
+        lr=lr,
+        momentum=momentum,
+        weight_decay=weight_decay,
+        trust_coeff=trust_coeff,
+    )
