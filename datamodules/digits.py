@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn import functional as F
 
 from datamodules.augmentations.base import Augmentation
 from datamodules.base import InMemoryDataModule, Samples, Split
+from datamodules.images import ImageDataModule
+from datamodules.ragged import RaggedGraphs
 from datamodules.scaling import Standardizer
 
 
@@ -45,11 +49,75 @@ class DigitsTable(InMemoryDataModule):
         return Samples(*read_digits())
 
     def encode(self, samples: Samples) -> Samples:
-        self.scaler.fit_once(samples.rows[samples.splits["train"]])
+        if self.scaler.state is None:
+            self.scaler.fit(samples.rows[samples.splits["train"]])
         return Samples(self.scaler(samples.rows), samples.target, samples.splits)
 
-    def state_dict(self) -> dict[str, Tensor]:
-        return self.scaler.state_dict()
+    def state_dict(self) -> dict[str, Any]:
+        return {"scaler": self.scaler.state}
 
-    def load_state_dict(self, state_dict: dict[str, Tensor]) -> None:
-        self.scaler.load_state_dict(state_dict)
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        self.scaler.state = state_dict["scaler"]
+
+
+class DigitsGraph(InMemoryDataModule):
+    """Digits as graphs of 16 to 42 pixels with ink: a node a pixel, edges between its eight neighbours.
+
+    A node's features are its ink in (0, 1] and its row and column in [-1, 1]. A digit may fall apart into components.
+
+    Args:
+        views: one augmentation of graphs a view.
+        batch_size: samples in a batch over all processes.
+    """
+
+    def __init__(self, views: Sequence[Augmentation], batch_size: int = 128) -> None:
+        super().__init__(views, batch_size, num_classes=10, in_features=3)
+
+    def load(self) -> Samples:
+        pixels, target, splits = read_digits()
+        ink = pixels > 0  # [M, 64]
+        place = torch.cartesian_prod(torch.arange(8), torch.arange(8))  # [64, 2], row and column
+        ends = (torch.cdist(place.float(), place.float(), p=float("inf")) == 1).nonzero().T  # [2, pairs of neighbours]
+        joined = ink[:, ends[0]] & ink[:, ends[1]]  # [M, pairs]
+        digit, pair = joined.nonzero(as_tuple=True)  # [edges]
+        node = ink.flatten().cumsum(0).view_as(pixels) - 1  # [M, 64]
+        positions = (place / 3.5 - 1).expand(len(pixels), -1, -1)[ink]  # [nodes, 2]
+        graphs = RaggedGraphs(
+            torch.cat((pixels[ink, None] / 16, positions), dim=1),
+            node[digit, ends[:, pair]],
+            F.pad(ink.sum(1).cumsum(0), (1, 0)),
+            F.pad(joined.sum(1).cumsum(0), (1, 0)),
+        )
+        return Samples(graphs, target, splits)
+
+
+class DigitsImage(ImageDataModule):
+    """Digits as RGB images with three equal channels, enlarged bilinearly.
+
+    Args:
+        views: one augmentation of images in [0, 1] a view.
+        eval_augmentation: what evaluation does to images in place of a view.
+        batch_size: samples in a batch over all processes.
+        size: pixels of the images' sides.
+
+    Raises:
+        ValueError: a size below 1.
+    """
+
+    def __init__(
+        self,
+        views: Sequence[Augmentation],
+        eval_augmentation: Augmentation,
+        batch_size: int = 128,
+        size: int = 16,
+    ) -> None:
+        super().__init__(views, eval_augmentation, batch_size, num_classes=10)
+        if size < 1:
+            raise ValueError(f"size must be at least 1 pixel, got {size}")
+        self.size = size
+
+    def load(self) -> Samples:
+        pixels, target, splits = read_digits()
+        scans = pixels.view(-1, 1, 8, 8) * (255 / 16)
+        images = F.interpolate(scans, size=self.size, mode="bilinear", antialias=True)
+        return Samples(images.round_().byte().repeat(1, 3, 1, 1), target, splits)

@@ -1,5 +1,27 @@
 """Augmentations: random maps of whole batches, each sample with its own draw."""
 
-from datamodules.augmentations.base import Augmentation, Compose, Identity
+from datamodules.augmentations.base import Augmentation, Compose, Identity, RandomChoice
+from datamodules.augmentations.color import ColorJitter, Grayscale
+from datamodules.augmentations.erasing import RandomErasing
+from datamodules.augmentations.graph import NodeDrop, Subgraph
+from datamodules.augmentations.image import HorizontalFlip, Normalize, RandomResizedCrop
+from datamodules.augmentations.randaugment import RandAugment
+from datamodules.augmentations.table import FeatureCorruption, RandomMask
 
-__all__ = ["Augmentation", "Compose", "Identity"]
+__all__ = [
+    "Augmentation",
+    "ColorJitter",
+    "Compose",
+    "FeatureCorruption",
+    "Grayscale",
+    "HorizontalFlip",
+    "Identity",
+    "NodeDrop",
+    "Normalize",
+    "RandAugment",
+    "RandomChoice",
+    "RandomErasing",
+    "RandomMask",
+    "RandomResizedCrop",
+    "Subgraph",
+]

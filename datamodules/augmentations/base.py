@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from torch import Generator, nn
+import torch
+from torch import Generator, Tensor, nn
+
+from datamodules.ragged import merge_graphs, select_graphs
 
 
 class Augmentation(nn.Module):
@@ -43,9 +46,44 @@ class Compose(Augmentation):
 
     def fit(self, train_rows: Any) -> None:
         for augmentation in self.augmentations:
-            augmentation.fit(train_rows)
+            augmentation.fit(train_rows)  # type: ignore[operator]  # a ModuleList forgets the class
 
     def forward(self, batch: Any, generator: Generator) -> Any:
         for augmentation in self.augmentations:
             batch = augmentation(batch, generator)
         return batch
+
+
+class RandomChoice(Augmentation):
+    """Applies one of several augmentations to each sample, drawn uniformly for every sample by itself.
+
+    Tensors ``[N, ...]`` need augmentations that leave samples in one common shape.
+
+    Args:
+        augmentations: what to choose from.
+
+    Raises:
+        ValueError: no augmentation.
+    """
+
+    def __init__(self, augmentations: Sequence[Augmentation]) -> None:
+        super().__init__()
+        if not augmentations:
+            raise ValueError("RandomChoice needs at least one augmentation to choose from, got none")
+        self.augmentations = nn.ModuleList(augmentations)
+
+    def fit(self, train_rows: Any) -> None:
+        for augmentation in self.augmentations:
+            augmentation.fit(train_rows)  # type: ignore[operator]  # a ModuleList forgets the class
+
+    def forward(self, batch: Any, generator: Generator) -> Any:
+        choices = len(self.augmentations)
+        chosen = torch.randint(choices, (len(batch),), generator=generator, device=generator.device)  # [N]
+        order = chosen.argsort(stable=True)
+        groups = torch.split(order, chosen.bincount(minlength=choices).tolist())
+        parts = []
+        for augmentation, group in zip(self.augmentations, groups, strict=True):
+            if len(group):
+                part = batch[group] if isinstance(batch, Tensor) else select_graphs(batch, group)
+                parts.append(augmentation(part, generator))
+        return torch.cat(parts)[order.argsort()] if isinstance(batch, Tensor) else merge_graphs(parts, order)

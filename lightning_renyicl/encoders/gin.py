@@ -35,10 +35,10 @@ class GIN(Backbone):
         for layer in range(layers):
             first = nn.Linear(in_features if layer == 0 else width, width)
             second = nn.Linear(width, width)
-            for linear in (first, second):
+            self.convolutions.append(GINConv(nn.Sequential(first, nn.ReLU(), second)))
+            for linear in (first, second):  # after GINConv, whose constructor resets the layers it is given
                 nn.init.xavier_uniform_(linear.weight)
                 nn.init.zeros_(linear.bias)
-            self.convolutions.append(GINConv(nn.Sequential(first, nn.ReLU(), second)))
             self.norms.append(nn.BatchNorm1d(width))
 
     def forward(self, batch: Batch) -> Tensor:

@@ -6,10 +6,9 @@ import math
 from collections.abc import Callable, Iterable
 from typing import Any
 
-import torch
 import torch.nn.functional as F
 from lightning.pytorch import LightningModule
-from torch import Tensor, nn
+from torch import Tensor
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler
 
@@ -53,9 +52,6 @@ class ContrastiveModule(LightningModule):
         momentum: float | None,
     ) -> None:
         super().__init__()
-        self.save_hyperparameters()
-        _keep_plain(self.hparams)
-        _keep_plain(self._hparams_initial)
         self.backbone = backbone
         self.num_features = backbone.num_features
         self.projector = projector(backbone.num_features)
@@ -129,9 +125,3 @@ def feature_std(features: Tensor) -> Tensor:
     """
     spread = F.normalize(features.float(), dim=-1).std(0, correction=0)
     return spread.mean() * math.sqrt(features.shape[-1])
-
-
-def _keep_plain(hparams: Any) -> None:
-    """Drops modules and functions, which a checkpoint could not be safely loaded with."""
-    for name in [name for name, value in hparams.items() if isinstance(value, nn.Module) or callable(value)]:
-        del hparams[name]

@@ -1,0 +1,143 @@
+"""Colour changes of RGB batches ``[N, 3, H, W]`` in [0, 1], each sample with its own draw."""
+
+from __future__ import annotations
+
+import torch
+from torch import Generator, Tensor
+
+from datamodules.augmentations.base import Augmentation
+from datamodules.augmentations.image import check_probability, chosen
+
+BRIGHTNESS, CONTRAST, SATURATION, HUE = range(4)
+
+
+def luma(batch: Tensor) -> Tensor:
+    """Brightness of each pixel, ``[N, 3, H, W]`` to ``[N, 1, H, W]``, with torchvision's weights of ITU-R BT.601."""
+    red, green, blue = batch.unbind(1)
+    return (0.2989 * red + 0.587 * green + 0.114 * blue).unsqueeze(1)
+
+
+def blend(batch: Tensor, operation: Tensor, factor: Tensor) -> Tensor:
+    """One of brightness, contrast and saturation, each image its own.
+
+    All three are ``factor · image + (1 − factor) · reference``, cut to [0, 1]; the reference is black, the image's mean
+    brightness, or each pixel's brightness. Factor 1 changes nothing.
+
+    Args:
+        batch: images ``[N, 3, H, W]``.
+        operation: ``BRIGHTNESS``, ``CONTRAST`` or ``SATURATION`` of each image, ``[N]``.
+        factor: ``[N]``.
+    """
+    operation, factor = operation.view(-1, 1, 1, 1), factor.view(-1, 1, 1, 1)
+    pixel = luma(batch)  # [N, 1, H, W]
+    reference = torch.where(operation == SATURATION, pixel, pixel.mean((-2, -1), keepdim=True))
+    rest = torch.where(operation == BRIGHTNESS, 0, 1 - factor)
+    return torch.addcmul(rest * reference, batch, factor).clamp_(0, 1)
+
+
+def rotate_hue(batch: Tensor, shift: Tensor) -> Tensor:
+    """Turns each image's hues, saturation and value of HSV kept.
+
+    With value V, chroma C and hue h in sixths of the circle, the channels are V − C·clamp(min(k, 4 − k), 0, 1) for
+    k = (n + h) mod 6 and n = 5, 3, 1.
+
+    Args:
+        batch: images ``[N, 3, H, W]``.
+        shift: share of the circle, ``[N]``.
+    """
+    value, low = batch.amax(1), batch.amin(1)  # [N, H, W]
+    chroma = value - low
+    red, green, blue = batch.unbind(1)
+    divisor = torch.where(chroma == 0, 1, chroma)
+    hue = torch.where(
+        value == red,
+        (green - blue) / divisor,
+        torch.where(value == green, 2 + (blue - red) / divisor, 4 + (red - green) / divisor),
+    )
+    hue = hue + 6 * shift.view(-1, 1, 1)
+    k = torch.stack([n + hue for n in (5, 3, 1)], 1).remainder_(6)  # [N, 3, H, W]
+    weight = torch.minimum(k, 4 - k).clamp_(0, 1)
+    return torch.addcmul(value.unsqueeze(1), chroma.unsqueeze(1), weight, value=-1)
+
+
+class ColorJitter(Augmentation):
+    """Changes brightness, contrast, saturation and hue, each image by its own factors and in its own order.
+
+    The factors are uniform in [max(0, 1 − x), 1 + x] for brightness, contrast and saturation and in [−x, x] of the
+    circle for hue; the four operations are torchvision's.
+
+    Args:
+        brightness: not negative.
+        contrast: not negative.
+        saturation: not negative.
+        hue: in 0..0.5.
+        probability: of changing a sample.
+
+    Raises:
+        ValueError: an argument out of its range.
+    """
+
+    def __init__(
+        self, brightness: float, contrast: float, saturation: float, hue: float, probability: float = 0.8
+    ) -> None:
+        super().__init__()
+        self.strengths = (brightness, contrast, saturation)
+        if min(self.strengths) < 0:
+            raise ValueError(f"brightness, contrast and saturation must not be negative, got {self.strengths}")
+        if not 0 <= hue <= 0.5:
+            raise ValueError(f"hue must be in [0, 0.5], got {hue}")
+        self.hue = hue
+        self.probability = check_probability(probability)
+
+    def draw(self, n: int, generator: Generator) -> tuple[Tensor, Tensor]:
+        """Factors ``[n, 4]`` by operation, hue's last, and orders ``[n, 4]``, a permutation of 0..3 a row."""
+        u = torch.rand(4, n, generator=generator, device=generator.device)
+        bounds = [(max(0.0, 1 - x), 1 + x) for x in self.strengths] + [(-self.hue, self.hue)]
+        factors = torch.stack([low + (high - low) * share for (low, high), share in zip(bounds, u, strict=True)], 1)
+        return factors, torch.rand(n, 4, generator=generator, device=generator.device).argsort(1)
+
+    def jitter(self, batch: Tensor, factors: Tensor, order: Tensor) -> Tensor:
+        """Applies the four operations to every image.
+
+        Only the blends that a sample has before its hue, and those after, differ from one sample to the next. So there
+        are three steps of blending, the hue, and three more steps; a sample sits out three of the six.
+
+        Args:
+            batch: images ``[N, 3, H, W]``.
+            factors: as :meth:`draw` gives them, ``[N, 4]``.
+            order: operations in the order of application, ``[N, 4]``.
+        """
+        place = (order == HUE).int().argmax(1)  # [N]
+        for step in (0, 1, 2):
+            batch = self._blend(batch, factors, order[:, step], step < place)
+        if self.hue:
+            batch = rotate_hue(batch, factors[:, HUE])
+        for step in (1, 2, 3):
+            batch = self._blend(batch, factors, order[:, step], step > place)
+        return batch
+
+    def _blend(self, batch: Tensor, factors: Tensor, operation: Tensor, takes_part: Tensor) -> Tensor:
+        factor = factors.gather(1, operation.unsqueeze(1)).squeeze(1)
+        return blend(batch, operation, torch.where(takes_part, factor, 1))
+
+    def forward(self, batch: Tensor, generator: Generator) -> Tensor:
+        acts = chosen(batch, self.probability, generator)
+        return torch.where(acts, self.jitter(batch, *self.draw(len(batch), generator)), batch)
+
+
+class Grayscale(Augmentation):
+    """Replaces the three channels by their brightness.
+
+    Args:
+        probability: of changing a sample.
+
+    Raises:
+        ValueError: a probability outside [0, 1].
+    """
+
+    def __init__(self, probability: float = 0.2) -> None:
+        super().__init__()
+        self.probability = check_probability(probability)
+
+    def forward(self, batch: Tensor, generator: Generator) -> Tensor:
+        return torch.where(chosen(batch, self.probability, generator), luma(batch), batch)

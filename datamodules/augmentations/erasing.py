@@ -1,0 +1,52 @@
+"""Occlusion of normalised image batches."""
+
+from __future__ import annotations
+
+import torch
+from torch import Generator, Tensor
+
+from datamodules.augmentations.base import Augmentation
+from datamodules.augmentations.image import check_probability, chosen, draw_sides, draw_start, first_fit
+
+
+class RandomErasing(Augmentation):
+    """Replaces a random box of an image by standard normal noise. Belongs after :class:`Normalize`.
+
+    Random Erasing (Zhong et al., 2020) as timm does it in mode ``pixel``: a uniform share of the area, a log-uniform
+    ratio of the sides in 0.3..1/0.3, the first of ten candidates that is smaller than the image on both sides at a
+    uniform place, one draw of noise a pixel and channel. If none fits, the image stays as it is.
+
+    Args:
+        probability: of erasing in a sample.
+        min_area: smallest share of the area.
+        max_area: largest share of the area.
+
+    Raises:
+        ValueError: a probability outside [0, 1], or areas out of order or outside (0, 1].
+    """
+
+    RATIO = (0.3, 1 / 0.3)
+
+    def __init__(self, probability: float = 0.2, min_area: float = 0.02, max_area: float = 1 / 3) -> None:
+        super().__init__()
+        self.probability = check_probability(probability)
+        if not 0 < min_area <= max_area <= 1:
+            raise ValueError(f"areas must be 0 < min_area <= max_area <= 1, got {min_area} and {max_area}")
+        self.area = (min_area, max_area)
+
+    def forward(self, batch: Tensor, generator: Generator) -> Tensor:
+        height, width = batch.shape[-2:]
+        h, w = draw_sides(len(batch), (height, width), self.area, self.RATIO, generator)
+        h, w, fits = first_fit((h, w), (h < height) & (w < width))
+        rows = _inside(draw_start(height, h, generator), h, height).view(-1, 1, height, 1)
+        columns = _inside(draw_start(width, w, generator), w, width).view(-1, 1, 1, width)
+        erased = chosen(batch, self.probability, generator) & fits.view(-1, 1, 1, 1) & rows & columns  # [N, 1, H, W]
+        noise = torch.randn(batch.shape, generator=generator, device=batch.device, dtype=batch.dtype)
+        return torch.where(erased, noise, batch)
+
+
+def _inside(start: Tensor, side: Tensor, length: int) -> Tensor:
+    """Which of ``length`` pixels lie in start..start + side − 1: ``[N, length]`` for starts and sides ``[N]``."""
+    pixel = torch.arange(length, device=start.device)
+    start, side = start.unsqueeze(1), side.unsqueeze(1)
+    return (pixel >= start) & (pixel < start + side)

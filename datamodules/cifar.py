@@ -1,0 +1,221 @@
+"""CIFAR-10 and CIFAR-100 from the original site's archives, packed or unpacked."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import pickle
+import socket
+import tarfile
+import tempfile
+import zlib
+from collections.abc import Iterable, Sequence
+from http.client import HTTPException
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from datamodules.augmentations.base import Augmentation
+from datamodules.base import Samples
+from datamodules.images import ImageDataModule
+
+if TYPE_CHECKING:
+    from torchvision import datasets
+
+TIMEOUT = 30.0  # seconds that the site may stay silent, where urllib would wait for ever
+
+
+class _ArrayUnpickler(pickle.Unpickler):
+    """Reads what the archives hold, numbers, strings and arrays, and refuses anything that could run code."""
+
+    ALLOWED = ("_reconstruct", "ndarray", "dtype", "encode")
+
+    def find_class(self, module: str, name: str) -> Any:
+        if module.split(".")[0] in ("numpy", "_codecs") and name in self.ALLOWED:
+            return super().find_class(module, name)
+        raise pickle.UnpicklingError(f"it names {module}.{name}")
+
+
+def _read_archive(path: Path, names: Iterable[str]) -> dict[str, bytes]:
+    """The contents of some files of a ``.tar.gz``, which is read to its end, so that its checksum is compared."""
+    contents = {}
+    with gzip.open(path) as stream:
+        with tarfile.open(fileobj=stream, mode="r|") as archive:
+            for member in archive:
+                name = member.name.removeprefix("./")
+                file = archive.extractfile(member) if name in names else None
+                if file is not None:
+                    contents[name] = file.read()
+        while stream.read(2**20):
+            pass
+    return contents
+
+
+class CIFAR(ImageDataModule):
+    """What CIFAR-10 and CIFAR-100 share: 50,000 training and 10,000 test images of 32 x 32 pixels.
+
+    The unpacked folder or the unopened archive under ``root`` is read where it lies, and nothing is written beside it;
+    without them the archive is downloaded into ``root``.
+
+    Nothing should be chosen on the test images, so validation images are set aside from the 50,000: the same ones, with
+    the classes in proportion, in every run, whatever its seed. With ``val_share`` 0 all 50,000 train, as for the
+    numbers in papers, and the validation split is empty: nothing can be chosen.
+
+    Args:
+        views: one augmentation of images in [0, 1] a view.
+        eval_augmentation: what evaluation does to images in place of a view.
+        batch_size: samples in a batch over all processes.
+        root: folder of the archive ``cifar-….tar.gz`` or of what it unpacks to.
+        val_share: share of the 50,000 that is set aside, in [0, 1).
+
+    Raises:
+        ValueError: a share outside [0, 1), or files that are damaged.
+        OSError: neither archive nor folder, and no download.
+    """
+
+    num_labels: int
+    label_key: str
+    source_name: str  # torchvision's class, which knows the site's address and file names
+
+    def __init__(
+        self,
+        views: Sequence[Augmentation],
+        eval_augmentation: Augmentation,
+        batch_size: int = 512,
+        root: str = "data",
+        val_share: float = 0.1,
+    ) -> None:
+        super().__init__(views, eval_augmentation, batch_size, self.num_labels)
+        if not 0 <= val_share < 1:
+            raise ValueError(f"val_share must be in [0, 1), got {val_share}")
+        self.root = Path(root).expanduser().absolute()
+        self.val_share = val_share
+
+    @property
+    def _source(self) -> type[datasets.CIFAR10]:
+        from torchvision import datasets
+
+        source: type[datasets.CIFAR10] = getattr(datasets, self.source_name)
+        return source
+
+    @property
+    def _archive(self) -> Path:
+        return self.root.joinpath(self._source.filename)
+
+    def _files(self, train: bool) -> list[str]:
+        listed = self._source.train_list if train else self._source.test_list
+        return [f"{self._source.base_folder}/{name}" for name, _ in listed]
+
+    def _unpacked(self) -> bool:
+        return all((self.root / name).is_file() for name in self._files(True) + self._files(False))
+
+    def prepare_data(self) -> None:
+        if self._unpacked() or self._archive.is_file():
+            return
+        from torchvision.datasets.utils import download_url
+
+        source, timeout = self._source, socket.getdefaulttimeout()
+        try:
+            self.root.mkdir(parents=True, exist_ok=True)
+            # beside its place first: a download that is cut short must not pass for the archive
+            with tempfile.TemporaryDirectory(dir=self.root) as folder:
+                socket.setdefaulttimeout(TIMEOUT)
+                download_url(source.url, folder, source.filename, source.tgz_md5)
+                os.replace(Path(folder) / source.filename, self._archive)
+        except (OSError, RuntimeError, HTTPException) as error:
+            raise FileNotFoundError(
+                f"no {source.filename} or {source.base_folder} in {self.root}, and it cannot be downloaded ({error}): "
+                f"get {source.url} and put {source.filename}, packed as it is, into {self.root}"
+            ) from error
+        finally:
+            socket.setdefaulttimeout(timeout)
+
+    def load(self) -> Samples:
+        self.prepare_data()
+        train, test = self._files(True), self._files(False)
+        if self._unpacked():
+            place, contents = self.root, {name: (self.root / name).read_bytes() for name in train + test}
+        else:
+            place, contents = self._archive, self._unpack(train + test)
+        images, labels = [], []
+        for name in train + test:
+            try:
+                part, target = self._parse(contents[name])
+            except Exception as error:  # a damaged pickle raises nearly everything
+                raise ValueError(f"{name} in {place} is damaged ({error}): get {self._source.url} again") from error
+            images.append(part)
+            labels.append(target)
+        kept, held_out = self._split(torch.cat(labels[: len(train)]))
+        count = len(kept) + len(held_out)
+        rows = torch.cat(images)
+        return Samples(
+            rows, torch.cat(labels), {"train": kept, "val": held_out, "test": torch.arange(count, len(rows))}
+        )
+
+    def _unpack(self, names: list[str]) -> dict[str, bytes]:
+        try:
+            contents = _read_archive(self._archive, names)
+        except (tarfile.TarError, gzip.BadGzipFile, EOFError, zlib.error) as error:
+            raise ValueError(
+                f"{self._archive} is damaged or cut short ({error}): delete it and get {self._source.url} again"
+            ) from error
+        missing = [name for name in names if name not in contents]
+        if missing:
+            raise ValueError(f"{self._archive} is not {self._source.url}: it has no {', '.join(missing)}")
+        return contents
+
+    def _parse(self, content: bytes) -> tuple[Tensor, Tensor]:
+        """Images ``[M, 3, 32, 32]`` and labels ``[M]`` of one file."""
+        entry = _ArrayUnpickler(io.BytesIO(content), encoding="latin1").load()
+        images = torch.from_numpy(np.array(entry["data"], dtype=np.uint8).reshape(-1, 3, 32, 32))
+        target = torch.tensor(entry[self.label_key], dtype=torch.long)
+        if len(images) != len(target) or target.min() < 0 or target.max() >= self.num_labels:
+            raise ValueError(f"{len(images)} images, {len(target)} labels in {target.min()}..{target.max()}")
+        return images, target
+
+    def _split(self, labels: Tensor) -> tuple[Tensor, Tensor]:
+        """Rows that train and rows that validate, in order, each class in proportion."""
+        rows = np.arange(len(labels))
+        count = round(self.val_share * len(rows))
+        if not count:
+            return torch.from_numpy(rows), torch.empty(0, dtype=torch.long)
+        from sklearn.model_selection import train_test_split
+
+        kept, held_out = train_test_split(rows, test_size=count, random_state=0, stratify=labels.numpy())
+        return torch.from_numpy(np.sort(kept)), torch.from_numpy(np.sort(held_out))
+
+
+class CIFAR10(CIFAR):
+    """CIFAR-10 (Krizhevsky, 2009), 10 classes: see :class:`CIFAR` for files and splits.
+
+    Args:
+        views: one augmentation of images in [0, 1] a view.
+        eval_augmentation: what evaluation does to images in place of a view.
+        batch_size: samples in a batch over all processes.
+        root: folder of the archive ``cifar-10-python.tar.gz`` or of what it unpacks to; may be read-only.
+        val_share: share of the 50,000 training images that is set aside for validation; 0: all train, none validate.
+    """
+
+    num_labels = 10
+    label_key = "labels"
+    source_name = "CIFAR10"
+
+
+class CIFAR100(CIFAR):
+    """CIFAR-100 (Krizhevsky, 2009), 100 fine classes: see :class:`CIFAR` for files and splits.
+
+    Args:
+        views: one augmentation of images in [0, 1] a view.
+        eval_augmentation: what evaluation does to images in place of a view.
+        batch_size: samples in a batch over all processes.
+        root: folder of the archive ``cifar-100-python.tar.gz`` or of what it unpacks to; may be read-only.
+        val_share: share of the 50,000 training images that is set aside for validation; 0: all train, none validate.
+    """
+
+    num_labels = 100
+    label_key = "fine_labels"
+    source_name = "CIFAR100"

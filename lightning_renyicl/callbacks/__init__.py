@@ -1,0 +1,7 @@
+"""Callbacks: one evaluation protocol a file, and what a run leaves behind."""
+
+from lightning_renyicl.callbacks.embedding_writer import EmbeddingWriter
+from lightning_renyicl.callbacks.online_probe import OnlineProbe
+from lightning_renyicl.callbacks.result_json import ResultJson
+
+__all__ = ["EmbeddingWriter", "OnlineProbe", "ResultJson"]

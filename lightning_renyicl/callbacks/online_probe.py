@@ -1,0 +1,128 @@
+"""A linear probe that trains beside the run that it watches."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from lightning.pytorch import Callback, LightningModule, Trainer
+from torch import Tensor, nn
+from torchmetrics.classification import MulticlassAccuracy
+
+from lightning_renyicl.distributed import world_group, world_size
+
+
+class OnlineProbe(Callback):
+    """Accuracy of a linear classifier on frozen features, every validation epoch.
+
+    The classifier sees the detached features of each training step's first view, standardised by a BatchNorm without
+    parameters, and takes one Adam step on them. Its weights, optimizer and random numbers are its own, and its state is
+    this callback's: the run's weights, random state, ``global_step`` and model checkpoint keys are those of a run
+    without it. On several processes the gradients are averaged, so that all hold the same probe.
+
+    Logs ``online_probe/top1`` and ``online_probe/macro_top1`` (shares): on the validation split during ``fit`` and
+    ``validate``, on the test split during ``test``. Nothing is chosen on either.
+
+    Args:
+        learning_rate: of Adam.
+        seed: of the classifier's initial weights.
+    """
+
+    def __init__(self, learning_rate: float = 1e-2, seed: int = 0) -> None:
+        if learning_rate <= 0:
+            raise ValueError(f"learning_rate must be above 0, got {learning_rate}")
+        self.learning_rate = learning_rate
+        self.seed = seed
+        self.probe: nn.Sequential | None = None
+        self.optimizer: torch.optim.Optimizer | None = None
+        self.metrics: dict[str, MulticlassAccuracy] = {}
+
+    def setup(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
+        if self.probe is not None:
+            return
+        num_classes, num_features = trainer.datamodule.num_classes, pl_module.num_features  # type: ignore[attr-defined]
+        device = trainer.strategy.root_device
+        linear = nn.utils.skip_init(nn.Linear, num_features, num_classes)
+        generator = torch.Generator().manual_seed(self.seed)
+        with torch.no_grad():
+            linear.weight.uniform_(-1.0, 1.0, generator=generator).div_(math.sqrt(num_features))
+            linear.bias.zero_()
+        self.probe = nn.Sequential(nn.BatchNorm1d(num_features, affine=False), linear).to(device)
+        self.optimizer = torch.optim.Adam(self.probe.parameters(), lr=self.learning_rate)
+        self.metrics = {
+            "top1": MulticlassAccuracy(num_classes, average="micro", ignore_index=-1).to(device),
+            "macro_top1": MulticlassAccuracy(num_classes, average="macro", ignore_index=-1).to(device),
+        }
+
+    @torch.enable_grad()
+    def on_train_batch_end(
+        self, trainer: Trainer, pl_module: LightningModule, outputs: Any, batch: Any, batch_idx: int
+    ) -> None:
+        assert self.probe is not None
+        assert self.optimizer is not None
+        features, target = outputs["features"].float(), outputs["target"]
+        with torch.autocast(features.device.type, enabled=False):
+            logits = self.probe.train()(features)
+            losses = F.cross_entropy(logits, target, ignore_index=-1, reduction="sum")
+        loss = losses / (target >= 0).sum().clamp(min=1)
+        self.optimizer.zero_grad()
+        loss.backward()
+        self._average_over_processes(self.probe)
+        self.optimizer.step()
+
+    @staticmethod
+    def _average_over_processes(probe: nn.Sequential) -> None:
+        """Averages gradients and running statistics in one collective."""
+        group = world_group()
+        if group is None:
+            return
+        tensors = [p.grad for p in probe.parameters() if p.grad is not None]
+        tensors += [b for b in probe.buffers() if b.is_floating_point()]
+        flat = torch.cat([t.flatten() for t in tensors])
+        torch.distributed.all_reduce(flat, group=group)
+        flat /= world_size(group)
+        for tensor, mean in zip(tensors, flat.split([t.numel() for t in tensors]), strict=True):
+            tensor.copy_(mean.view_as(tensor))
+
+    @torch.no_grad()
+    def _count(self, outputs: Any) -> None:
+        assert self.probe is not None
+        features = outputs["features"].float()
+        with torch.autocast(features.device.type, enabled=False):
+            logits = self.probe.eval()(features)
+        for metric in self.metrics.values():
+            metric.update(logits, outputs["target"])
+
+    def _report(self, pl_module: LightningModule) -> None:
+        for name, metric in self.metrics.items():
+            pl_module.log(f"online_probe/{name}", metric.compute(), prog_bar=name == "top1", rank_zero_only=True)
+            metric.reset()
+
+    def on_validation_batch_end(
+        self, trainer: Trainer, pl_module: LightningModule, outputs: Any, batch: Any, batch_idx: int, dataloader_idx: int = 0
+    ) -> None:
+        self._count(outputs)
+
+    def on_test_batch_end(
+        self, trainer: Trainer, pl_module: LightningModule, outputs: Any, batch: Any, batch_idx: int, dataloader_idx: int = 0
+    ) -> None:
+        self._count(outputs)
+
+    def on_validation_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        self._report(pl_module)
+
+    def on_test_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        self._report(pl_module)
+
+    def state_dict(self) -> dict[str, Any]:
+        if self.probe is None or self.optimizer is None:
+            return {}
+        return {"probe": self.probe.state_dict(), "optimizer": self.optimizer.state_dict()}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        assert self.probe is not None
+        assert self.optimizer is not None
+        self.probe.load_state_dict(state_dict["probe"])
+        self.optimizer.load_state_dict(state_dict["optimizer"])

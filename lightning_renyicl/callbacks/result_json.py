@@ -1,0 +1,108 @@
+"""The one file that a finished run leaves its scores in."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import subprocess
+import time
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import torch
+import yaml
+from lightning.pytorch import Callback, LightningModule, Trainer
+
+_PACKAGES = ("lightning-renyicl", "torch", "torchvision", "lightning", "torch-geometric", "timm", "torchmetrics")
+_NOT_SCORES = ("train/", "lr-")
+
+
+class ResultJson(Callback):
+    """Writes ``result.json`` into the run folder when ``fit``, ``validate`` or ``test`` has ended.
+
+    Keys: ``metrics`` (scores as shares, ``"online_probe/top1": 0.941``), ``config`` (the run's ``config.yaml``),
+    ``seed``, ``versions``, ``device``, ``seconds``, ``commit``. The file is written once and atomically: it exists
+    exactly if the run is finished.
+    """
+
+    def __init__(self) -> None:
+        self._start = 0.0
+        self._seconds_before = 0.0
+
+    def setup(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
+        self._start = time.monotonic()
+
+    def on_fit_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        self._write(trainer)
+
+    def on_test_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        self._write(trainer)
+
+    def on_validation_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        if trainer.state.fn == "validate":
+            self._write(trainer)
+
+    def state_dict(self) -> dict[str, float]:
+        return {"seconds": self._seconds_before + time.monotonic() - self._start}
+
+    def load_state_dict(self, state_dict: dict[str, float]) -> None:
+        self._seconds_before = state_dict["seconds"]
+
+    def _write(self, trainer: Trainer) -> None:
+        if not trainer.is_global_zero or trainer.fast_dev_run:
+            return
+        folder = Path(trainer.default_root_dir)
+        folder.mkdir(parents=True, exist_ok=True)
+        config = folder / "config.yaml"
+        result = {
+            "metrics": {
+                name: float(value)
+                for name, value in sorted(trainer.callback_metrics.items())
+                if not name.startswith(_NOT_SCORES)
+            },
+            "config": yaml.safe_load(config.read_text()) if config.exists() else None,
+            "seed": torch.initial_seed(),
+            "versions": versions(),
+            "device": device_name(trainer.strategy.root_device),
+            "seconds": round(self._seconds_before + time.monotonic() - self._start, 1),
+            "commit": commit(),
+        }
+        partial = folder / f"result.json.{os.getpid()}"
+        partial.write_text(json.dumps(result, indent=2) + "\n")
+        partial.replace(folder / "result.json")
+
+
+def versions() -> dict[str, str]:
+    """Versions of Python and of the packages that numbers depend on."""
+    found = {"python": platform.python_version()}
+    for package in _PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def device_name(device: torch.device) -> str:
+    """The accelerator's name, or the processor's architecture and number of threads."""
+    if device.type == "cuda":
+        return torch.cuda.get_device_name(device)
+    return f"{device.type} ({platform.machine()}, {torch.get_num_threads()} threads)"
+
+
+def commit() -> str | None:
+    """The commit of the checkout that this package is imported from, "-dirty" if edited; None outside a checkout."""
+    here = Path(__file__).parent
+    try:
+        done = subprocess.run(
+            ["git", "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"],
+            cwd=here,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return done.stdout.strip() or None

@@ -1,0 +1,247 @@
+"""The command ``lightning``: fit, validate, test and predict from YAML and flags."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import sys
+import traceback
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NoReturn
+
+import torch
+import yaml
+from lightning.fabric.utilities.exceptions import MisconfigurationException
+from lightning.pytorch import LightningDataModule, LightningModule, Trainer
+from lightning.pytorch.callbacks import LearningRateMonitor, ModelCheckpoint
+from lightning.pytorch.cli import LightningArgumentParser, LightningCLI, SaveConfigCallback
+from lightning.pytorch.loggers import TensorBoardLogger
+from lightning.pytorch.utilities import rank_zero_info, rank_zero_only
+
+import datamodules  # noqa: F401  (bare class names in YAML resolve to what is imported)
+import lightning_renyicl.modules  # noqa: F401
+from lightning_renyicl import run_folder
+from lightning_renyicl.callbacks import EmbeddingWriter, ResultJson
+from lightning_renyicl.csv_logger import ContinuedCSVLogger
+from lightning_renyicl.messages import readable
+from lightning_renyicl.run_folder import RunFolder
+
+# What the data module says of itself and the module needs.
+_LINKED = "in_features"
+
+
+class Parser(LightningArgumentParser):
+    """A parser whose errors are one readable line and exit code 2."""
+
+    def error(self, message: str, ex: Exception | None = None) -> NoReturn:
+        sys.stderr.write(f"error: {readable(message)}\n")
+        sys.exit(2)
+
+
+class RunConfig(SaveConfigCallback):
+    """Writes the resolved configuration into the run folder."""
+
+    def save_config(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
+        folder = Path(trainer.default_root_dir)
+        folder.mkdir(parents=True, exist_ok=True)
+        self.parser.save(self.config, folder / "config.yaml", skip_none=False, overwrite=True)
+
+
+class RenyiCLI(LightningCLI):
+    """LightningCLI with run folders that are continued, and defaults for logging and checkpoints."""
+
+    folder: RunFolder
+
+    def add_arguments_to_parser(self, parser: LightningArgumentParser) -> None:
+        parser.add_argument("--fresh", type=bool, default=False, help="Start over a run that exists.")
+        parser.link_arguments(f"data.{_LINKED}", f"model.init_args.{_LINKED}", apply_on="instantiate")
+
+    def parse_arguments(self, parser: LightningArgumentParser, args: Any) -> None:
+        """Parses; with ``--ckpt_path`` the checkpoint's model and data sections come first and the user's win."""
+        args = list(sys.argv[1:] if args is None else args)
+        stored = checkpoint_config(args)
+        if stored:
+            args[1:1] = ["--config", yaml.safe_dump(stored)]
+        self.config = parser.parse_args(args)
+        if stored:
+            self._say_differences(stored)
+
+    def _parse_ckpt_path(self) -> None:
+        """Done by :meth:`parse_arguments`, in the order in which the user's values win."""
+
+    def _say_differences(self, stored: dict[str, Any]) -> None:
+        before, now = flatten(stored), flatten(self._plain_config(self.config.subcommand))
+        for key, value in before.items():
+            if key in now and now[key] != value:
+                rank_zero_info(f"{key} is {now[key]!r}; the checkpoint has {value!r}")
+
+    def _plain_config(self, subcommand: str) -> dict[str, Any]:
+        parser = self._subcommand_parsers[subcommand]
+        plain: dict[str, Any] = yaml.safe_load(parser.dump(self.config[subcommand], skip_none=False, format="yaml"))
+        return plain
+
+    def before_instantiate_classes(self) -> None:
+        """Finds the run folder; a finished run ends here."""
+        config = self.config[self.subcommand]
+        path = self._root(config)
+        if self.subcommand != "fit":
+            self.folder = RunFolder(path)
+        else:
+            self.folder = run_folder.find(path, self._plain_config("fit"))
+            if config.fresh and rank_zero_only.rank == 0:
+                self.folder.clear()
+            metrics = self.folder.metrics
+            if metrics is not None:
+                scores = ", ".join(f"{name} {value:.4f}" for name, value in metrics.items())
+                rank_zero_info(f"{self.folder.path} is finished ({scores}); --fresh true starts over")
+                sys.exit(0)
+        config.trainer.default_root_dir = str(self.folder.path)
+
+    def _root(self, config: Any) -> Path:
+        if config.trainer.default_root_dir is not None:
+            return Path(config.trainer.default_root_dir)
+        if self.subcommand != "fit" and config.ckpt_path and Path(config.ckpt_path).parent.name == "checkpoints":
+            return Path(config.ckpt_path).parent.parent / str(self.subcommand)
+        files = [file for file in config.config or [] if file is not None]
+        path = run_folder.default_path([str(file) for file in files], config.seed_everything)
+        return path if self.subcommand == "fit" else path / str(self.subcommand)
+
+    @contextmanager
+    def _error_log(self) -> Iterator[None]:
+        """Leaves the traceback of any failure in the run folder."""
+        try:
+            yield
+        except Exception:
+            if rank_zero_only.rank == 0:
+                self.folder.path.mkdir(parents=True, exist_ok=True)
+                (self.folder.path / "error.log").write_text(traceback.format_exc())
+            raise
+
+    def instantiate_classes(self) -> None:
+        with self._error_log():
+            super().instantiate_classes()
+        plain = self._plain_config(str(self.subcommand))
+        for key, instance in (("model", self.model), ("data", self.datamodule)):
+            save_arguments(instance, plain[key], self.datamodule)
+
+    def instantiate_trainer(self, **kwargs: Any) -> Trainer:
+        """Adds what every run has: loggers in the run folder, a checkpoint an epoch, ``result.json``."""
+        config = self.config_init[self.subcommand].trainer
+        folder = str(self.folder.path)
+        extra: list[Any] = [ResultJson()]
+        saves = any(isinstance(callback, ModelCheckpoint) for callback in config.callbacks or [])
+        if self.subcommand == "fit":
+            if config.logger in (None, True):
+                config.logger = [ContinuedCSVLogger(folder), TensorBoardLogger(folder, name="", version="")]
+            if config.logger and not config.fast_dev_run:
+                extra.append(LearningRateMonitor("step"))
+            if config.enable_checkpointing is not False and not saves:
+                checkpoints = self.folder.checkpoint
+                extra.append(ModelCheckpoint(checkpoints.parent, checkpoints.stem, enable_version_counter=False))
+        else:
+            config.logger = config.logger or False
+            config.enable_checkpointing = config.enable_checkpointing or saves
+            self.save_config_callback = None
+        if self.subcommand == "predict":
+            extra.append(EmbeddingWriter())
+        self.trainer_defaults["callbacks"] = extra
+        return super().instantiate_trainer(**kwargs)
+
+    def _run_subcommand(self, subcommand: str) -> None:
+        with self._error_log():
+            super()._run_subcommand(subcommand)
+
+    def _prepare_subcommand_kwargs(self, subcommand: str) -> dict[str, Any]:
+        kwargs = super()._prepare_subcommand_kwargs(subcommand)
+        if subcommand == "fit" and kwargs.get("ckpt_path") is None and self.folder.checkpoint.exists():
+            rank_zero_info(f"continuing {self.folder.path} from {self.folder.checkpoint.name}")
+            kwargs["ckpt_path"] = str(self.folder.checkpoint)
+        return kwargs
+
+
+def save_arguments(instance: Any, section: dict[str, Any], data: Any) -> None:
+    """Puts a section's class and arguments among the instance's hyperparameters, which a checkpoint carries."""
+    arguments = dict(section.get("init_args") or {})
+    if isinstance(instance, LightningModule) and _LINKED in inspect.signature(type(instance)).parameters:
+        arguments[_LINKED] = getattr(data, _LINKED)
+    arguments |= {"_class_path": section["class_path"], "_instantiator": "lightning.pytorch.cli.instantiate_module"}
+    instance.save_hyperparameters(arguments)
+
+
+def checkpoint_config(args: list[str]) -> dict[str, Any]:
+    """The model and data sections stored in the checkpoint that ``--ckpt_path`` names; empty if none is named.
+
+    For ``validate`` and ``test`` the run's callbacks come along, so that its protocols report again.
+    """
+    values = [args[i + 1] for i, arg in enumerate(args[:-1]) if arg == "--ckpt_path"]
+    values += [arg.split("=", 1)[1] for arg in args if arg.startswith("--ckpt_path=")]
+    if not values or not Path(values[-1]).is_file():
+        if values and values[-1] not in ("null", "last", "best", "hpc", "registry"):
+            raise FileNotFoundError(f"--ckpt_path {values[-1]}: no such file")
+        return {}
+    try:
+        checkpoint = torch.load(values[-1], weights_only=True, map_location="cpu", mmap=True)
+    except Exception as error:
+        raise ValueError(f"--ckpt_path {values[-1]} is not a checkpoint that loads safely: {error}") from error
+    stored = {}
+    for section, key in (("model", "hyper_parameters"), ("data", "datamodule_hyper_parameters")):
+        arguments = {name: value for name, value in checkpoint.get(key, {}).items() if name != _LINKED}
+        arguments.pop("_instantiator", None)
+        if "_class_path" in arguments:
+            stored[section] = {"class_path": arguments.pop("_class_path"), "init_args": arguments}
+    run = Path(values[-1]).parent.parent / "config.yaml"
+    if args[0] in ("validate", "test") and run.exists():
+        stored["trainer"] = {"callbacks": yaml.safe_load(run.read_text())["trainer"]["callbacks"]}
+    return stored
+
+
+def flatten(tree: Any, prefix: str = "") -> dict[str, Any]:
+    """Nested dictionaries as one, with dotted keys."""
+    if not isinstance(tree, dict):
+        return {prefix: tree}
+    flat: dict[str, Any] = {}
+    for key, value in tree.items():
+        flat |= flatten(value, f"{prefix}.{key}" if prefix else str(key))
+    return flat
+
+
+def main(args: list[str] | None = None) -> None:
+    """Runs the command; user mistakes end in one line and exit code 2, with the traceback in ``error.log``.
+
+    Args:
+        args: command line without the program's name; ``sys.argv`` if None.
+    """
+    quiet_known_warnings()
+    try:
+        RenyiCLI(
+            LightningModule,
+            LightningDataModule,
+            save_config_callback=RunConfig,
+            save_config_kwargs={"save_to_log_dir": False},
+            seed_everything_default=0,
+            parser_class=Parser,
+            parser_kwargs={"description": "RényiCL: contrastive representation learning on images, tables and graphs"},
+            subclass_mode_model=True,
+            subclass_mode_data=True,
+            auto_configure_optimizers=False,
+            load_from_checkpoint_support=False,
+            args=args,
+        )
+    except (OSError, ValueError, MisconfigurationException) as error:
+        if os.environ.get("RENYICL_DEBUG") == "1":
+            raise
+        sys.stderr.write(f"error: {readable(str(error))}\n")
+        sys.exit(2)
+
+
+def quiet_known_warnings() -> None:
+    """Silences Lightning's advice that doesn't fit data held in memory and run folders that are continued."""
+    for message in (".*does not have many workers.*", ".*exists and is not empty.*", ".*smaller than the logging.*", ".*LeafSpec.*", ".*batch indices fetched.*"):
+        warnings.filterwarnings("ignore", message)
+
+
+if __name__ == "__main__":
+    main()

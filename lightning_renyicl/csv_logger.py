@@ -1,0 +1,53 @@
+"""A CSV log that a resumed run continues."""
+
+from __future__ import annotations
+
+import csv
+from argparse import Namespace
+from pathlib import Path
+from typing import Any
+
+from lightning.pytorch.loggers import CSVLogger
+from lightning.pytorch.utilities import rank_zero_only
+
+
+class ContinuedCSVLogger(CSVLogger):
+    """Lightning's CSVLogger, writing ``metrics.csv`` directly into ``folder`` and keeping what a run wrote before.
+
+    Lightning's deletes the file of before. This one keeps its rows up to the step at which the resumed run logs first,
+    so that a run that was killed after its last checkpoint leaves one curve without repeated steps.
+
+    Args:
+        folder: the run folder.
+    """
+
+    def __init__(self, folder: str) -> None:
+        super().__init__(save_dir=folder, name="", version="")
+        self._path = Path(folder) / "metrics.csv"
+        self._earlier: list[dict[str, Any]] = []
+        if self._path.exists():
+            with self._path.open(newline="") as file:
+                self._earlier = list(csv.DictReader(file))
+
+    @rank_zero_only
+    def log_metrics(self, metrics: dict[str, float], step: int | None = None) -> None:
+        if self._earlier and step is not None:
+            self._restore([row for row in self._earlier if int(row["step"]) < step])
+        super().log_metrics(metrics, step)
+
+    @rank_zero_only
+    def save(self) -> None:
+        if self._earlier:
+            self._restore(self._earlier)
+        super().save()
+
+    def _restore(self, rows: list[dict[str, Any]]) -> None:
+        self._earlier = []
+        writer = self.experiment  # deletes the file of before
+        new, writer.metrics = writer.metrics, rows
+        writer.save()
+        writer.metrics = new
+
+    @rank_zero_only
+    def log_hyperparams(self, params: dict[str, Any] | Namespace | None = None) -> None:
+        """Does nothing: the run folder has ``config.yaml``."""

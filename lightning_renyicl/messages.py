@@ -1,0 +1,36 @@
+"""Parser errors in one line that a user can act on."""
+
+from __future__ import annotations
+
+import re
+
+_LONGEST_VALUE = 80
+
+
+def readable(message: str) -> str:
+    r"""Shortens jsonargparse's account of a value that fits none of several types.
+
+    >>> readable('''Parser key "trainer.max_epochs":
+    ...   Does not validate against any of the Union subtypes
+    ...   Subtypes: [<class 'int'>, <class 'NoneType'>]
+    ...   Errors:
+    ...     - Expected a <class 'int'>
+    ...     - Expected a <class 'NoneType'>
+    ...   Given value type: <class 'str'>
+    ...   Given value: x''')
+    'trainer.max_epochs: Expected a int; given: x'
+    """
+    line = re.sub(r"\s+", " ", message).strip()
+    line = re.sub(r'Parser key "([^"]+)":', r"\1:", line)
+    line = re.sub(r"<class '(?:\w+\.)*(\w+)'>", r"\1", line)
+    line = re.sub(r"Does not validate against any of the Union subtypes Subtypes: \[[^]]*\] Errors: - ", "", line)
+    line = re.sub(r" - Expected a NoneType(?= |$)", "", line)
+    line = re.sub(r" Given value type: \S+", "", line)
+    line = re.sub(r"- Expected a path but .*? either not accessible or invalid ?", "", line)
+    line = re.sub(r"- Expected a dot import path string: (\S+?)(?=;| |$)", r"no class is named \1", line)
+    line = re.sub(r": - ", ": ", line)
+    value = re.search(r" Given value: (.*)$", line)
+    if value:
+        given = f"; given: {value[1]}" if len(value[1]) <= _LONGEST_VALUE else ""
+        line = line[: value.start()] + given
+    return line

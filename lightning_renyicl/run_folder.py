@@ -1,0 +1,80 @@
+"""Where a run lives, and whether it is new, to be continued or finished."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+
+@dataclass(frozen=True)
+class RunFolder:
+    """The folder of one run: ``config.yaml``, ``metrics.csv``, ``checkpoints/``, ``result.json``."""
+
+    path: Path
+
+    @property
+    def config(self) -> Path:
+        """The resolved configuration, written when the run starts."""
+        return self.path / "config.yaml"
+
+    @property
+    def checkpoint(self) -> Path:
+        """The checkpoint that an unfinished run continues from."""
+        return self.path / "checkpoints" / "last.ckpt"
+
+    @property
+    def metrics(self) -> dict[str, float] | None:
+        """The scores of a finished run; None of an unfinished one."""
+        result = self.path / "result.json"
+        if not result.exists():
+            return None
+        try:
+            scores: dict[str, float] = json.loads(result.read_text())["metrics"]
+        except (json.JSONDecodeError, KeyError) as error:
+            raise ValueError(f"{result} is not a result file ({error}); delete it to run again") from error
+        return scores
+
+    def holds(self, config: dict[str, Any]) -> bool:
+        """Whether this folder is free, or was made by the same configuration."""
+        if not self.config.exists():
+            return True
+        try:
+            own = yaml.safe_load(self.config.read_text())
+        except yaml.YAMLError as error:
+            raise ValueError(f"{self.config} is not readable YAML; delete or mend it: {error}") from error
+        return comparable(own) == comparable(config)
+
+    def clear(self) -> None:
+        """Deletes the run."""
+        if self.config.exists():
+            shutil.rmtree(self.path)
+
+
+def comparable(config: dict[str, Any]) -> dict[str, Any]:
+    """A resolved configuration without what doesn't change the run: where it lies, and how it was asked for."""
+    kept = {key: value for key, value in config.items() if key not in ("config", "ckpt_path", "fresh")}
+    if isinstance(kept.get("trainer"), dict):
+        kept["trainer"] = {key: value for key, value in kept["trainer"].items() if key != "default_root_dir"}
+    return kept
+
+
+def default_path(configs: Iterable[str | Path], seed: int) -> Path:
+    """``runs/<stems of the configuration files, joined by +>/seed<seed>``."""
+    stems = "+".join(Path(config).stem for config in configs)
+    return Path("runs") / (stems or "no-config") / f"seed{seed}"
+
+
+def find(path: Path, config: dict[str, Any]) -> RunFolder:
+    """The first of ``path``, ``path-2``, ``path-3`` … that is free or holds a run of ``config``."""
+    attempt = 1
+    while True:
+        folder = RunFolder(path if attempt == 1 else path.with_name(f"{path.name}-{attempt}"))
+        if folder.holds(config):
+            return folder
+        attempt += 1

@@ -1,0 +1,56 @@
+"""ResNet against torchvision's own."""
+
+import pytest
+import torch
+from torch import nn
+from torchvision.models import resnet18, resnet34, resnet50
+
+from lightning_renyicl.encoders import ResNet
+
+
+@pytest.mark.parametrize(("depth", "features"), [(10, 512), (18, 512), (50, 2048)])
+@pytest.mark.parametrize("cifar_stem", [False, True])
+def test_shapes(depth, features, cifar_stem):
+    encoder = ResNet(depth, cifar_stem).eval()
+    with torch.no_grad():
+        assert encoder(torch.randn(2, 3, 32, 32)).shape == (2, features)
+    assert encoder.num_features == features
+
+
+@pytest.mark.parametrize(("depth", "reference"), [(18, resnet18), (34, resnet34), (50, resnet50)])
+def test_torchvision_weights_fit(depth, reference):
+    network = reference()
+    network.fc = nn.Identity()
+    ResNet(depth).network.load_state_dict(network.state_dict(), strict=True)
+
+
+def test_cifar_stem_is_a_modified_torchvision_network():
+    network = resnet18()
+    network.conv1 = nn.Conv2d(3, 64, 3, stride=1, padding=1, bias=False)
+    network.maxpool, network.fc = nn.Identity(), nn.Identity()
+    encoder = ResNet(18, cifar_stem=True)
+    encoder.network.load_state_dict(network.state_dict(), strict=True)
+    images = torch.randn(2, 3, 16, 16)
+    with torch.no_grad():
+        torch.testing.assert_close(encoder.eval()(images), network.eval()(images), rtol=1e-4, atol=1e-5)
+
+
+def test_cifar_stem_keeps_the_resolution():
+    seen = []
+    encoder = ResNet(10, cifar_stem=True).eval()
+    encoder.network.layer1.register_forward_hook(lambda module, inputs, output: seen.append(output))
+    with torch.no_grad():
+        encoder(torch.randn(2, 3, 8, 8))
+    assert seen[0].shape == (2, 64, 8, 8)
+    assert seen[0].is_contiguous(memory_format=torch.channels_last)
+
+
+@pytest.mark.parametrize("zero", [False, True])
+def test_residual_blocks_may_start_as_the_identity(zero):
+    encoder = ResNet(10, zero_init_residual=zero)
+    assert all(bool(getattr(encoder.network, f"layer{i}")[0].bn2.weight.any()) != zero for i in range(1, 5))
+
+
+def test_unknown_depth():
+    with pytest.raises(ValueError, match=r"depth must be one of \[10, 18, 34, 50\], got 20"):
+        ResNet(20)

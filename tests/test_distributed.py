@@ -1,0 +1,264 @@
+"""Several processes on one global batch give the loss and the gradients of one process.
+
+The file is also the program of each process: ``python test_distributed.py RANK WORLD FOLDER``.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from itertools import product
+from pathlib import Path
+
+import pytest
+import torch
+import torch.distributed as dist
+from torch import Tensor, nn
+from torch.nn.parallel import DistributedDataParallel
+
+from lightning_renyicl.distributed import gather, rank, world_group, world_size
+from lightning_renyicl.encoders import GIN, MLP, ResNet
+from lightning_renyicl.heads import MLPHead
+from lightning_renyicl.momentum import MomentumTarget
+from lightning_renyicl.objectives import CPC, DV, MLCPC, NWJ, RMLCPC, Objective, Renyi, functional
+
+SAMPLES = 32
+DTYPES = {"float64": torch.float64, "float32": torch.float32}
+OBJECTIVES = {
+    "InfoNCE": CPC(),
+    "CPC": CPC(0.1),
+    "MLCPC": MLCPC(0.1),
+    "DV": DV(),
+    "NWJ": NWJ(0.1),
+    "RMLCPC": RMLCPC(0.1),
+    "RMLCPC near 1": RMLCPC(0.1, 1.1),
+    "Renyi": Renyi(1.5),
+    "one direction": RMLCPC(0.1, symmetric=False),
+}
+BOUNDS = {
+    "cpc": {"alpha": 0.1},
+    "mlcpc": {"alpha": 0.1},
+    "dv": {},
+    "rmlcpc": {"alpha": 0.1, "gamma": 2.0},
+    "renyi": {"gamma": 1.1},
+    "nwj": {"alpha": 0.1},
+    "mutual_information": {},
+}
+
+
+class Step(nn.Module):
+    """The loss of one training step, as the modules form it."""
+
+    def __init__(
+        self,
+        backbone: nn.Module,
+        projector: nn.Module,
+        objective: Objective,
+        predictor: nn.Module | None,
+        momentum: bool,
+    ) -> None:
+        super().__init__()
+        self.backbone, self.projector, self.predictor = backbone, projector, predictor
+        self.target = MomentumTarget(backbone, projector, 0.99) if momentum else None
+        if self.target is not None:
+            with torch.no_grad():
+                for parameter in self.target.parameters():
+                    parameter.mul_(0.9)
+        self.objective = objective
+
+    def forward(self, views: list) -> tuple[Tensor, dict[str, Tensor]]:
+        projections = [self.projector(self.backbone(view)) for view in views]
+        online = projections if self.predictor is None else [self.predictor(z) for z in projections]
+        target = projections[:2] if self.target is None else [self.target(view) for view in views[:2]]
+        return self.objective(online, target)
+
+
+def small(name: str, momentum: bool, predictor: bool, views: int, dtype: torch.dtype) -> tuple[Step, list[Tensor]]:
+    torch.manual_seed(0)
+    backbone = nn.Sequential(nn.Linear(6, 8), nn.Tanh())
+    step = Step(backbone, nn.Linear(8, 5), OBJECTIVES[name], nn.Linear(5, 5) if predictor else None, momentum)
+    return step.to(dtype), list(torch.randn(views, SAMPLES, 6).to(dtype))
+
+
+def real(domain: str) -> tuple[Step, list]:
+    """A real backbone and heads, BatchNorm in evaluation mode."""
+    torch.manual_seed(0)
+    if domain == "image":
+        backbone, views = ResNet(10, cifar_stem=True), list(torch.randn(2, SAMPLES, 3, 4, 4))
+    elif domain == "table":
+        backbone, views = MLP(6, [16, 16]), list(torch.randn(3, SAMPLES, 6))
+    else:
+        backbone, views = GIN(6, width=8, layers=2), [[_graph() for _ in range(SAMPLES)] for _ in range(2)]
+    projector, predictor = MLPHead(backbone.num_features, [16, 8], last_norm=True), MLPHead(8, [16, 8])
+    return Step(backbone, projector, RMLCPC(0.1), predictor, momentum=True).eval(), views
+
+
+def _graph():
+    from torch_geometric.data import Data
+
+    nodes = int(torch.randint(1, 5, ()))
+    return Data(x=torch.randn(nodes, 6), edge_index=torch.randint(nodes, (2, 2 * nodes)))
+
+
+def slice_of(view, position: int, world: int):
+    """The samples of one process; graphs become a batch."""
+    part = view[position * SAMPLES // world : (position + 1) * SAMPLES // world]
+    if isinstance(part, list):
+        from torch_geometric.data import Batch
+
+        return Batch.from_data_list(part)
+    return part
+
+
+def outcome(step: nn.Module, views: list, position: int, world: int, averaged: bool = False) -> dict[str, Tensor]:
+    """Loss, logs and gradients; the mean of gradients over processes unless the step takes it itself."""
+    loss, logs = step([slice_of(view, position, world) for view in views])
+    loss.backward()
+    found = {"loss": loss.detach(), **logs}
+    for name, parameter in step.named_parameters():
+        if parameter.requires_grad:
+            gradient = parameter.grad.clone()
+            if world > 1 and not averaged:
+                dist.all_reduce(gradient)
+                gradient /= world
+            found[name.removeprefix("module.")] = gradient
+    return found
+
+
+def functional_outcome(name: str, position: int, world: int) -> dict[str, Tensor]:
+    """A bound of scores, its gradient by this process's scores and the value without a group."""
+    torch.manual_seed(1)
+    p, n = torch.randn(SAMPLES, 2, dtype=torch.float64), torch.randn(SAMPLES, 2, 7, dtype=torch.float64)
+    p, n = slice_of(p, position, world).requires_grad_(), slice_of(n, position, world).requires_grad_()
+    function = getattr(functional, name)
+    bound = function(p, n, **BOUNDS[name], group=world_group())
+    found = {"bound": bound.detach(), "local": function(p, n, **BOUNDS[name]).detach()}
+    return found | dict(zip("pn", torch.autograd.grad(bound, (p, n)), strict=True))
+
+
+# name, momentum, predictor, views, dtype
+SMALL = [
+    *product(OBJECTIVES, (False, True), (False, True), (2, 5), ["float64"]),
+    *product(OBJECTIVES, (False,), (True,), (5,), ["float32"]),
+]
+REAL = ["image", "table", "graph"]
+
+
+def everything(position: int, world: int) -> Iterator[tuple[str, dict[str, Tensor]]]:
+    """All checks of one process, each with its name."""
+    for name, momentum, predictor, views, dtype in SMALL:
+        step, batch = small(name, momentum, predictor, views, DTYPES[dtype])
+        yield f"{name}, {momentum=}, {predictor=}, {views=}, {dtype}", outcome(step, batch, position, world)
+    for domain in REAL if world <= 2 else []:  # what they import takes each process seconds
+        yield f"{domain}, real, float32", outcome(*real(domain), position, world)
+    for momentum in (False, True):
+        step, batch = small("RMLCPC", momentum, True, 5, torch.float64)
+        wrapped = DistributedDataParallel(step) if world > 1 else step
+        yield f"DistributedDataParallel, {momentum=}, float64", outcome(wrapped, batch, position, world, averaged=True)
+    step, batch = small("InfoNCE", False, True, 3, torch.float64)
+    yield "reversed ranks, float64", outcome(step, batch, world - 1 - position, world)
+
+
+def negatives(position: int, world: int) -> tuple[int, ...]:
+    step, batch = small("MLCPC", False, False, 3, torch.float64)
+    _, n = step.objective.scores(
+        *[[slice_of(view, position, world) for view in batch[:2]]], slice_of(batch[2], position, world)
+    )
+    return tuple(n.shape)
+
+
+def main(position: int, world: int, folder: Path) -> None:
+    torch.set_num_threads(1)
+    store = dist.FileStore(str(folder / "store"), world)
+    dist.init_process_group("gloo", store=store, rank=position, world_size=world)
+    gathered = gather(torch.full((2,), float(position)), world_group())
+    result = {
+        "steps": dict(everything(position, world)),
+        "functions": {name: functional_outcome(name, position, world) for name in BOUNDS},
+        "negatives": negatives(position, world),
+        "gathered": gathered,
+        "place": (rank(world_group()), world_size(world_group())),
+    }
+    torch.save(result, folder / f"{position}.pt")
+    dist.barrier()
+    dist.destroy_process_group()
+
+
+@pytest.fixture(scope="module")
+def alone() -> Iterator[dict[str, dict[str, Tensor]]]:
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)  # the tensors are too small to share
+    yield dict(everything(0, 1))
+    torch.set_num_threads(threads)
+
+
+def launch(world: int, folder: Path) -> list[dict]:
+    root = Path(__file__).parents[1]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(root), os.environ.get("PYTHONPATH", "")])}
+    processes = [
+        subprocess.Popen(
+            [sys.executable, __file__, str(position), str(world), str(folder)],
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        for position in range(world)
+    ]
+    try:
+        for process in processes:
+            output, _ = process.communicate(timeout=240)
+            assert process.returncode == 0, output
+    finally:
+        for process in processes:
+            process.kill()
+    return [torch.load(folder / f"{position}.pt") for position in range(world)]
+
+
+# One test a number of processes: starting them costs more than all that they compute.
+@pytest.mark.parametrize("world", [2, 4])
+def test_processes_agree_with_one(world, alone, tmp_path, subtests):
+    results = launch(world, tmp_path)
+    assert set(alone) - set(results[0]["steps"]) == (set() if world == 2 else {f"{d}, real, float32" for d in REAL})
+    for name in results[0]["steps"]:
+        tolerance = 1e-10 if name.endswith("float64") else 1e-5
+        with subtests.test(name):
+            for result in results:
+                torch.testing.assert_close(result["steps"][name], alone[name], rtol=tolerance, atol=tolerance)
+    for name in BOUNDS:
+        whole = functional_outcome(name, 0, 1)
+        with subtests.test(f"functional.{name}"):
+            for position, result in enumerate(results):
+                found = result["functions"][name]
+                torch.testing.assert_close(found["bound"], whole["bound"], rtol=1e-12, atol=1e-12)
+                for scores in "pn":  # DDP's mean undoes the factor
+                    torch.testing.assert_close(found[scores], world * slice_of(whole[scores], position, world))
+        with subtests.test(f"functional.{name} without a group"):
+            for position, result in enumerate(results):
+                local = result["functions"][name]["local"]
+                torch.testing.assert_close(local, local_bound(name, position, world))
+                assert abs(local - whole["bound"]) > 1e-6
+    for position, result in enumerate(results):
+        assert result["place"] == (position, world)
+        assert result["gathered"].tolist() == [[float(other)] * 2 for other in range(world)]
+        assert result["negatives"] == (SAMPLES // world, 2, SAMPLES - 1)
+
+
+def local_bound(name: str, position: int, world: int) -> Tensor:
+    """The bound of one process's scores, formed without any process group."""
+    torch.manual_seed(1)
+    p, n = torch.randn(SAMPLES, 2, dtype=torch.float64), torch.randn(SAMPLES, 2, 7, dtype=torch.float64)
+    return getattr(functional, name)(slice_of(p, position, world), slice_of(n, position, world), **BOUNDS[name])
+
+
+def test_one_process_has_no_group():
+    x = torch.ones(3)
+    assert world_group() is None
+    assert (rank(None), world_size(None)) == (0, 1)
+    assert gather(x, None).shape == (1, 3)
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), int(sys.argv[2]), Path(sys.argv[3]))

@@ -1,0 +1,117 @@
+"""Learning-rate schedule and LARS by hand."""
+
+import math
+import warnings
+
+import pytest
+import torch
+from torch import nn
+
+from lightning_renyicl.optim import WarmupCosine, lars
+
+
+def rates(steps, total_steps, steps_per_epoch, warmup_epochs, lr=2.0):
+    optimizer = torch.optim.SGD([nn.Parameter(torch.zeros(1))], lr=lr)
+    schedule = WarmupCosine(optimizer, total_steps, steps_per_epoch, warmup_epochs)
+    seen = []
+    for _ in range(steps):
+        seen.append(optimizer.param_groups[0]["lr"])
+        optimizer.step()
+        schedule.step()
+    return seen
+
+
+def test_warmup_then_half_cosine():
+    half = math.sqrt(0.5)
+    ramp = [0.5, 1.0, 1.5]  # of 2.0, in steps of a fourth
+    cosine = [2.0, 1 + half, 1.0, 1 - half]
+    assert rates(8, 7, 3, 1.0) == pytest.approx([*ramp, *cosine, 0.0], abs=1e-12)
+
+
+def test_without_warmup_it_starts_at_the_base_rate():
+    assert rates(5, 4, 2, 0.0) == pytest.approx([2.0, 1 + math.sqrt(0.5), 1.0, 1 - math.sqrt(0.5), 0.0], abs=1e-12)
+
+
+@pytest.mark.parametrize(("total_steps", "warmup_epochs"), [(1, 0), (2, 0.5), (100, 0), (1000, 10), (37, 1.25)])
+def test_rises_only_while_it_warms_up_and_ends_near_zero(total_steps, warmup_epochs):
+    steps_per_epoch = 2 if total_steps == 2 else 10
+    seen = rates(total_steps + 3, total_steps, steps_per_epoch, warmup_epochs)
+    peak = round(warmup_epochs * steps_per_epoch)
+    assert seen[: peak + 1] == sorted(seen[: peak + 1])
+    assert seen[peak] == 2.0
+    assert seen[peak:] == sorted(seen[peak:], reverse=True)
+    assert seen[0] > 0
+    assert all(rate == 0 for rate in seen[total_steps:])
+    if total_steps >= 100:
+        assert 0 < seen[total_steps - 1] < 2e-3
+
+
+def test_a_warmup_that_leaves_no_step_is_cut_to_half():
+    with pytest.warns(UserWarning, match=r"a warm-up of 10 epochs \(40 steps\) leaves none of the 6 training steps"):
+        seen = rates(6, 6, 4, 10)
+    assert seen == pytest.approx([0.5, 1.0, 1.5, 2.0, 1.5, 0.5])
+
+
+def test_a_warmup_that_leaves_one_step_is_kept():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert rates(4, 4, 3, 1) == pytest.approx([0.5, 1.0, 1.5, 2.0])
+
+
+def test_every_group_keeps_its_own_rate():
+    groups = [{"params": [nn.Parameter(torch.zeros(1))], "lr": lr} for lr in (1.0, 10.0)]
+    schedule = WarmupCosine(torch.optim.SGD(groups), 10, 10, 0.4)
+    assert schedule.get_last_lr() == pytest.approx([0.2, 2.0])
+
+
+def test_resumed_schedule_continues():
+    def build():
+        optimizer = torch.optim.SGD([nn.Parameter(torch.zeros(1))], lr=1.0)
+        return optimizer, WarmupCosine(optimizer, 20, 5, 1.0)
+
+    (first, whole), (second, rest) = build(), build()
+    for _ in range(8):
+        first.step()
+        whole.step()
+    second.load_state_dict(first.state_dict())
+    rest.load_state_dict(whole.state_dict())
+    for optimizer, schedule in ((first, whole), (second, rest)):
+        optimizer.step()
+        schedule.step()
+    assert rest.get_last_lr() == whole.get_last_lr() == [whole.factor(9)]
+
+
+def test_negative_warmup():
+    with pytest.raises(ValueError, match="must not be negative, got -1"):
+        rates(1, 10, 5, -1)
+
+
+@pytest.mark.parametrize("weight_decay", [0.0, 0.1])
+@pytest.mark.parametrize("shape", [(3, 4), (2, 3, 3, 3)], ids=["matrix", "kernel"])
+def test_lars_adapts_matrices_and_kernels_only(shape, weight_decay):
+    torch.manual_seed(0)
+    layer = [nn.Parameter(torch.randn(shape)), nn.Parameter(torch.randn(3)), nn.Parameter(torch.randn(()))]
+    lr, momentum, trust = 0.5, 0.9, 0.02
+    optimizer = lars(iter(layer), lr, momentum, weight_decay, trust)
+    expected = [p.detach().clone() for p in layer]
+    speed = [torch.zeros_like(p) for p in expected]
+    for _ in range(3):
+        gradients = [torch.randn_like(p) for p in expected]
+        for p, gradient in zip(layer, gradients, strict=True):
+            p.grad = gradient.clone()
+        optimizer.step()
+        for i, gradient in enumerate(gradients):
+            step = gradient
+            if i == 0:
+                size = expected[0].norm()
+                ratio = trust * size / (gradient.norm() + weight_decay * size)
+                step = ratio * (gradient + weight_decay * expected[0])
+            speed[i] = momentum * speed[i] + step
+            expected[i] = expected[i] - lr * speed[i]
+        torch.testing.assert_close([p.detach() for p in layer], expected, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("shapes", [[(2, 2)], [(3,)]], ids=["no vector", "no matrix"])
+def test_lars_leaves_out_an_empty_group(shapes):
+    optimizer = lars([nn.Parameter(torch.ones(shape)) for shape in shapes], 0.1)
+    assert len(optimizer.param_groups) == 1
