@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.utils.data import DataLoader
 
 from datamodules.augmentations.base import Augmentation
-from datamodules.sampler import BatchIndices, Indices
+from datamodules.sampler import BatchIndices, IndexLoader, Indices
 from datamodules.seeding import generator_at
 
 Split = Literal["train", "val", "test"]
@@ -80,7 +80,7 @@ class InMemoryDataModule(LightningDataModule):
 
     def setup(self, stage: str | None = None) -> None:
         self.seed = torch.initial_seed()  # what seed_everything set, the same on every process
-        if self._loaded is None:
+        if self._loaded is None and self._encoded is None:
             self._loaded = self.load()
 
     @property
@@ -89,10 +89,11 @@ class InMemoryDataModule(LightningDataModule):
         if self._encoded is None:
             self.setup()
             assert self._loaded is not None
-            self._encoded = self.encode(self._loaded)
-            train_rows = self._encoded.rows[self._encoded.splits["train"]]
-            for view in self.views:
-                view.fit(train_rows)
+            self._encoded, self._loaded = self.encode(self._loaded), None
+            if any(fits(view) for view in self.views):
+                train_rows = self._encoded.rows[self._encoded.splits["train"]]
+                for view in self.views:
+                    view.fit(train_rows)
         return self._encoded
 
     def take(self, index: Tensor) -> tuple[Any, Tensor]:
@@ -121,7 +122,13 @@ class InMemoryDataModule(LightningDataModule):
 
     def on_after_batch_transfer(self, batch: Tensor, dataloader_idx: int) -> tuple[Any, Tensor]:
         assert self.trainer is not None
-        return self.train_batch(batch) if self.trainer.training else self.eval_batch(batch)
+        # Lightning converts a batch before this hook, when it is still an index.
+        convert = self.trainer.precision_plugin.convert_input
+        if self.trainer.training:
+            views, target = self.train_batch(batch)
+            return [apply(view, convert) for view in views], target
+        x, target = self.eval_batch(batch)
+        return apply(x, convert), target
 
     def feature_dataloader(self, split: Split) -> DataLoader:
         """Index batches of a split in order, each sample once over all processes."""
@@ -145,4 +152,15 @@ class InMemoryDataModule(LightningDataModule):
             rank, world_size = self.trainer.global_rank, self.trainer.world_size
         indices = Indices(self.samples.splits[split])
         sampler = BatchIndices(indices, self.batch_size, train, self.seed, rank, world_size)
-        return DataLoader(indices, batch_size=None, sampler=sampler)
+        return IndexLoader(indices, sampler, generator_at(self.seed))
+
+
+def apply(x: Any, function: Callable[[Tensor], Tensor]) -> Any:
+    """A function of a tensor, or of every tensor of a graph batch."""
+    return function(x) if isinstance(x, Tensor) else x.apply(function)
+
+
+def fits(view: Augmentation) -> bool:
+    """Whether any part of a view learns from training rows; cutting them out costs a copy."""
+    leaves = [part for part in view.modules() if not any(part.children())]
+    return any(type(leaf).fit is not Augmentation.fit for leaf in leaves if isinstance(leaf, Augmentation))

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 
 import torch
 from torch import Tensor
-from torch.utils.data import Dataset
+from torch.utils.data import DataLoader, Dataset
 from torch.utils.data.distributed import DistributedSampler
 
 from datamodules.seeding import generator_at
@@ -67,7 +68,8 @@ class BatchIndices(DistributedSampler):
     def __iter__(self) -> Iterator[Tensor]:
         own = self.batch_size // self.num_replicas
         if not self.train:
-            yield from self.index[self.rank :: self.num_replicas].split(own)
+            share = self.index[self.rank :: self.num_replicas]
+            yield from share.split(own) if len(share) else ()
             return
         order = self.index[torch.randperm(len(self.index), generator=generator_at(self.seed, self.epoch))]
         for batch in order[: len(self) * self.batch_size].view(-1, self.num_replicas, own):
@@ -78,3 +80,33 @@ class BatchIndices(DistributedSampler):
             return len(self.index) // self.batch_size
         share = len(range(self.rank, len(self.index), self.num_replicas))
         return -(-share // (self.batch_size // self.num_replicas))
+
+
+class IndexLoader(DataLoader):
+    """A loader of index batches that a run resumed within an epoch continues where it stopped.
+
+    Lightning keeps a loader's ``state_dict`` in its checkpoints and gives it back before the first batch.
+
+    Args:
+        indices: the split.
+        sampler: draws its batches.
+        generator: what the loader draws its workers' seed from, so that iterating leaves torch's random state alone.
+    """
+
+    def __init__(self, indices: Indices, sampler: BatchIndices, generator: torch.Generator) -> None:
+        super().__init__(indices, batch_size=None, sampler=sampler, generator=generator)
+        self._yielded = 0
+        self._skip = 0
+
+    def __iter__(self) -> Iterator[Tensor]:  # type: ignore[override]
+        self._yielded, self._skip = self._skip, 0
+        for batch in islice(super().__iter__(), self._yielded, None):
+            self._yielded += 1
+            yield batch
+
+    def state_dict(self) -> dict[str, int]:
+        """Batches of the current epoch that were yielded; 0 after the last."""
+        return {"yielded": self._yielded % max(len(self), 1)}
+
+    def load_state_dict(self, state_dict: dict[str, int]) -> None:
+        self._skip = state_dict["yielded"]

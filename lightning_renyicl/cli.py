@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import inspect
+import logging
 import os
 import sys
 import traceback
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn
@@ -15,7 +16,7 @@ from typing import Any, NoReturn
 import torch
 import yaml
 from lightning.fabric.utilities.exceptions import MisconfigurationException
-from lightning.pytorch import LightningDataModule, LightningModule, Trainer
+from lightning.pytorch import Callback, LightningDataModule, LightningModule, Trainer
 from lightning.pytorch.callbacks import LearningRateMonitor, ModelCheckpoint
 from lightning.pytorch.cli import LightningArgumentParser, LightningCLI, SaveConfigCallback
 from lightning.pytorch.loggers import TensorBoardLogger
@@ -91,8 +92,8 @@ class RenyiCLI(LightningCLI):
             self.folder = RunFolder(path)
         else:
             self.folder = run_folder.find(path, self._plain_config("fit"))
-            if config.fresh and rank_zero_only.rank == 0:
-                self.folder.clear()
+            if config.fresh:
+                rank_zero_only(self.folder.clear)()
             metrics = self.folder.metrics
             if metrics is not None:
                 scores = ", ".join(f"{name} {value:.4f}" for name, value in metrics.items())
@@ -115,9 +116,7 @@ class RenyiCLI(LightningCLI):
         try:
             yield
         except Exception:
-            if rank_zero_only.rank == 0:
-                self.folder.path.mkdir(parents=True, exist_ok=True)
-                (self.folder.path / "error.log").write_text(traceback.format_exc())
+            rank_zero_only(self.folder.write_error)(traceback.format_exc())
             raise
 
     def instantiate_classes(self) -> None:
@@ -147,7 +146,7 @@ class RenyiCLI(LightningCLI):
             self.save_config_callback = None
         if self.subcommand == "predict":
             extra.append(EmbeddingWriter())
-        self.trainer_defaults["callbacks"] = extra
+        self.trainer_defaults["callbacks"] += extra
         return super().instantiate_trainer(**kwargs)
 
     def _run_subcommand(self, subcommand: str) -> None:
@@ -208,28 +207,35 @@ def flatten(tree: Any, prefix: str = "") -> dict[str, Any]:
     return flat
 
 
-def main(args: list[str] | None = None) -> None:
-    """Runs the command; user mistakes end in one line and exit code 2, with the traceback in ``error.log``.
+def run(args: list[str] | None = None, callbacks: Sequence[Callback] = ()) -> RenyiCLI:
+    """Runs the command and returns it, with its ``model``, ``datamodule`` and ``trainer``.
 
     Args:
         args: command line without the program's name; ``sys.argv`` if None.
+        callbacks: more callbacks for the trainer.
     """
     quiet_known_warnings()
+    return RenyiCLI(
+        LightningModule,
+        LightningDataModule,
+        save_config_callback=RunConfig,
+        save_config_kwargs={"save_to_log_dir": False},
+        trainer_defaults={"callbacks": list(callbacks)},
+        seed_everything_default=0,
+        parser_class=Parser,
+        parser_kwargs={"description": "RényiCL: contrastive representation learning on images, tables and graphs"},
+        subclass_mode_model=True,
+        subclass_mode_data=True,
+        auto_configure_optimizers=False,
+        load_from_checkpoint_support=False,
+        args=args,
+    )
+
+
+def main() -> None:
+    """The console script: user mistakes end in one line and exit code 2, with the traceback in ``error.log``."""
     try:
-        RenyiCLI(
-            LightningModule,
-            LightningDataModule,
-            save_config_callback=RunConfig,
-            save_config_kwargs={"save_to_log_dir": False},
-            seed_everything_default=0,
-            parser_class=Parser,
-            parser_kwargs={"description": "RényiCL: contrastive representation learning on images, tables and graphs"},
-            subclass_mode_model=True,
-            subclass_mode_data=True,
-            auto_configure_optimizers=False,
-            load_from_checkpoint_support=False,
-            args=args,
-        )
+        run()
     except (OSError, ValueError, MisconfigurationException) as error:
         if os.environ.get("RENYICL_DEBUG") == "1":
             raise
@@ -239,7 +245,15 @@ def main(args: list[str] | None = None) -> None:
 
 def quiet_known_warnings() -> None:
     """Silences Lightning's advice that doesn't fit data held in memory and run folders that are continued."""
-    for message in (".*does not have many workers.*", ".*exists and is not empty.*", ".*smaller than the logging.*", ".*LeafSpec.*", ".*batch indices fetched.*"):
+    advertising = logging.getLogger("lightning.pytorch.utilities.rank_zero")
+    advertising.addFilter(lambda record: "💡" not in record.getMessage())
+    for message in (
+        ".*does not have many workers.*",
+        ".*exists and is not empty.*",
+        ".*smaller than the logging.*",
+        ".*LeafSpec.*",
+        ".*batch indices fetched.*",
+    ):
         warnings.filterwarnings("ignore", message)
 
 

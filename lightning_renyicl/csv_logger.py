@@ -30,7 +30,7 @@ class ContinuedCSVLogger(CSVLogger):
                 self._earlier = list(csv.DictReader(file))
 
     @rank_zero_only
-    def log_metrics(self, metrics: dict[str, float], step: int | None = None) -> None:
+    def log_metrics(self, metrics: Any, step: int | None = None) -> None:
         if self._earlier and step is not None:
             self._restore([row for row in self._earlier if int(row["step"]) < step])
         super().log_metrics(metrics, step)

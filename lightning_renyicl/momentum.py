@@ -47,5 +47,6 @@ class MomentumTarget(nn.Module):
     @torch.no_grad()
     def update(self, backbone: nn.Module, projector: nn.Module, coefficient: float) -> None:
         """One EMA step, ``target = coefficient * target + (1 - coefficient) * online``."""
-        online = [*backbone.parameters(), *projector.parameters()]
-        torch._foreach_lerp_(list(self.network.parameters()), online, 1.0 - coefficient)
+        online: list[Tensor] = [*backbone.parameters(), *projector.parameters()]
+        target: list[Tensor] = list(self.network.parameters())
+        torch._foreach_lerp_(target, online, 1.0 - coefficient)

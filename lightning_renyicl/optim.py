@@ -6,13 +6,15 @@ import math
 import warnings
 from collections.abc import Iterable
 
-from torch import nn
+from torch import Tensor, nn
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler
 
 
 class WarmupCosine(LRScheduler):
-    """Linear warm-up from 0, then a half cosine to 0, one value for each optimizer step.
+    """Linear warm-up, then a half cosine to 0, one value for each optimizer step.
+
+    The first of W warm-up steps has 1 / (W + 1) of the rate, the first step after them all of it.
 
     Args:
         optimizer: whose learning rates are scaled; given by the module.
@@ -47,7 +49,7 @@ class WarmupCosine(LRScheduler):
         share = min((step - self.warmup_steps) / (self.total_steps - self.warmup_steps), 1.0)
         return (1.0 + math.cos(math.pi * share)) / 2.0
 
-    def get_lr(self) -> list[float]:
+    def get_lr(self) -> list[float | Tensor]:
         return [base * self.factor(self.last_epoch) for base in self.base_lrs]
 
 
@@ -58,7 +60,7 @@ def lars(
     weight_decay: float = 0.0,
     trust_coeff: float = 0.001,
 ) -> Optimizer:
-    """timm's LARS (You et al., 2017) with the parameter groups of SimCLR and MoCo v3.
+    """LARS of timm (You et al., 2017) with the parameter groups of SimCLR and MoCo v3.
 
     Vectors (biases, BatchNorm) get neither weight decay nor the layer-wise rate; matrices and kernels get both.
 

@@ -50,6 +50,11 @@ class RunFolder:
             raise ValueError(f"{self.config} is not readable YAML; delete or mend it: {error}") from error
         return comparable(own) == comparable(config)
 
+    def write_error(self, text: str) -> None:
+        """Leaves the traceback of a failure in ``error.log``."""
+        self.path.mkdir(parents=True, exist_ok=True)
+        (self.path / "error.log").write_text(text)
+
     def clear(self) -> None:
         """Deletes the run."""
         if self.config.exists():

@@ -116,15 +116,14 @@ def outcome(step: nn.Module, views: list, position: int, world: int, averaged: b
     """Loss, logs and gradients; the mean of gradients over processes unless the step takes it itself."""
     loss, logs = step([slice_of(view, position, world) for view in views])
     loss.backward()
-    found = {"loss": loss.detach(), **logs}
-    for name, parameter in step.named_parameters():
-        if parameter.requires_grad:
-            gradient = parameter.grad.clone()
-            if world > 1 and not averaged:
-                dist.all_reduce(gradient)
-                gradient /= world
-            found[name.removeprefix("module.")] = gradient
-    return found
+    trained = {name: parameter for name, parameter in step.named_parameters() if parameter.requires_grad}
+    gradients = torch.cat([parameter.grad.flatten() for parameter in trained.values()])
+    if world > 1 and not averaged:
+        dist.all_reduce(gradients)
+        gradients /= world
+    parts = gradients.split([parameter.numel() for parameter in trained.values()])
+    named = {name.removeprefix("module."): part for name, part in zip(trained, parts, strict=True)}
+    return {"loss": loss.detach(), **logs, **named}
 
 
 def functional_outcome(name: str, position: int, world: int) -> dict[str, Tensor]:

@@ -61,7 +61,7 @@ class RandAugment(Augmentation):
         for choice in choices:
             if choice.name == "Posterize":
                 choice.aug_fn = _posterize
-        self.policy: Callable[[Image.Image], Image.Image] = Policy(choices, operations)  # type: ignore[no-untyped-call]
+        self.policy: Callable[[Image.Image], Image.Image] = Policy(choices, operations)
 
     def forward(self, batch: Tensor, generator: Generator) -> Tensor:
         low, high = batch.aminmax()

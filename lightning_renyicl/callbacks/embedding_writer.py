@@ -30,7 +30,8 @@ class EmbeddingWriter(BasePredictionWriter):
         frame = pd.DataFrame(features, columns=[f"feature_{i}" for i in range(features.shape[1])])
         frame.insert(0, "target", torch.cat([p["target"] for p in predictions]).cpu().numpy())
         # predictions stand in the order in which the loader's sampler draws rows
-        rows = torch.cat(list(trainer.predict_dataloaders.sampler)).numpy()
+        loader: Any = trainer.predict_dataloaders
+        rows = torch.cat(list(loader.sampler)).numpy()
         frame.insert(0, "row", rows)
         share = f"-{trainer.global_rank}" if trainer.world_size > 1 else ""
         path = Path(trainer.default_root_dir) / f"embeddings{share}.parquet"

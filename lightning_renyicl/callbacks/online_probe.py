@@ -8,7 +8,7 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 from lightning.pytorch import Callback, LightningModule, Trainer
-from torch import Tensor, nn
+from torch import nn
 from torchmetrics.classification import MulticlassAccuracy
 
 from lightning_renyicl.distributed import world_group, world_size
@@ -42,7 +42,8 @@ class OnlineProbe(Callback):
     def setup(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
         if self.probe is not None:
             return
-        num_classes, num_features = trainer.datamodule.num_classes, pl_module.num_features  # type: ignore[attr-defined]
+        num_classes: int = trainer.datamodule.num_classes  # type: ignore[attr-defined]
+        num_features: int = pl_module.num_features  # type: ignore[assignment]
         device = trainer.strategy.root_device
         linear = nn.utils.skip_init(nn.Linear, num_features, num_classes)
         generator = torch.Generator().manual_seed(self.seed)
@@ -100,14 +101,10 @@ class OnlineProbe(Callback):
             pl_module.log(f"online_probe/{name}", metric.compute(), prog_bar=name == "top1", rank_zero_only=True)
             metric.reset()
 
-    def on_validation_batch_end(
-        self, trainer: Trainer, pl_module: LightningModule, outputs: Any, batch: Any, batch_idx: int, dataloader_idx: int = 0
-    ) -> None:
+    def on_validation_batch_end(self, trainer: Trainer, pl_module: LightningModule, outputs: Any, *_: Any) -> None:
         self._count(outputs)
 
-    def on_test_batch_end(
-        self, trainer: Trainer, pl_module: LightningModule, outputs: Any, batch: Any, batch_idx: int, dataloader_idx: int = 0
-    ) -> None:
+    def on_test_batch_end(self, trainer: Trainer, pl_module: LightningModule, outputs: Any, *_: Any) -> None:
         self._count(outputs)
 
     def on_validation_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:

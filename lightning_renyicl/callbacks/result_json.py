@@ -9,7 +9,6 @@ import subprocess
 import time
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
 
 import torch
 import yaml
@@ -51,7 +50,7 @@ class ResultJson(Callback):
         self._seconds_before = state_dict["seconds"]
 
     def _write(self, trainer: Trainer) -> None:
-        if not trainer.is_global_zero or trainer.fast_dev_run:
+        if not trainer.is_global_zero or trainer.fast_dev_run:  # type: ignore[attr-defined]
             return
         folder = Path(trainer.default_root_dir)
         folder.mkdir(parents=True, exist_ok=True)

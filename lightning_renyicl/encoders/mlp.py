@@ -40,8 +40,12 @@ class MLP(Backbone):
     def __init__(
         self, in_features: int, widths: Sequence[int] = (2048, 2048, 4096, 4096, 8192), maxout_sets: int = 4
     ) -> None:
-        if not widths or maxout_sets < 1 or widths[-1] % maxout_sets:
-            raise ValueError(f"the last of widths must be a multiple of maxout_sets={maxout_sets}, got {list(widths)}")
+        if not widths:
+            raise ValueError("an MLP needs at least one layer, got no widths")
+        if maxout_sets < 1 or widths[-1] % maxout_sets:
+            raise ValueError(
+                f"maxout_sets must be at least 1 and divide the last of widths, got {maxout_sets} and {list(widths)}"
+            )
         super().__init__(widths[-1] // maxout_sets)
         layers: list[nn.Module] = []
         width = in_features

@@ -77,7 +77,8 @@ class CosineCritic(Objective):
         """Minus the bound summed over targets; see :meth:`Objective.forward`.
 
         ``logs`` holds means over targets: ``bound`` and ``mutual_information`` in nats, ``positive_score`` and
-        ``negative_score``.
+        ``negative_score``. Where two identical terms are computed once, they are those of one target; only the estimate
+        of mutual information, normalised for each anchor, could tell the difference.
         """
         if len(online) < 2 or len(target) != 2:
             raise ValueError(f"expected at least 2 online and exactly 2 target views, got {len(online)}, {len(target)}")

@@ -66,7 +66,7 @@ def _log_mean_exp(x: Tensor) -> Tensor:
 
 
 def _global_log_mean_exp(x: Tensor, group: Group) -> Tensor:
-    """log of the mean of e^x over all processes, from one scalar a process."""
+    """Log of the mean of e^x over all processes, from one scalar a process."""
     return gather(_log_mean_exp(x), group).logsumexp(0) - math.log(world_size(group))
 
 
@@ -145,8 +145,8 @@ def dv(p: Tensor, n: Tensor, alpha: float = 0.0, group: Group = None) -> Tensor:
 def rmlcpc(p: Tensor, n: Tensor, alpha: float, gamma: float, group: Group = None) -> Tensor:
     r"""Rényi MLCPC, the bound on the alpha-skew Rényi divergence of order gamma.
 
-    .. math:: I = \frac{1}{\gamma-1} \log \overline{e^{(\gamma-1) p}}
-              - \frac{1}{\gamma} \log\left(\alpha\, \overline{e^{\gamma p}} + (1-\alpha)\, \overline{e^{\gamma n}}\right)
+    .. math:: I = \frac{1}{\gamma-1} \log \overline{e^{(\gamma-1) p}} - \frac{1}{\gamma}
+              \log\left(\alpha\, \overline{e^{\gamma p}} + (1-\alpha)\, \overline{e^{\gamma n}}\right)
 
     Section 3.3 of RényiCL (Lee and Shin, 2022). At gamma = 1 the first term is the mean, and the bound is
     :func:`mlcpc`. The value is the bound itself; the importance-weighted form of the paper's Algorithm 1 has the same
@@ -156,7 +156,7 @@ def rmlcpc(p: Tensor, n: Tensor, alpha: float, gamma: float, group: Group = None
         p: positive scores.
         n: negative scores.
         alpha: skew in [0, 1].
-        gamma: order above 0.
+        gamma: order above 0. Below about 0.01 the second term loses float32 digits, eps / gamma.
         group: processes that share the batch; None is this process only.
 
     Raises:
@@ -224,6 +224,7 @@ def nwj(p: Tensor, n: Tensor, alpha: float = 0.0, group: Group = None) -> Tensor
     log_world = math.log(world_size(group))
     denominator = _log_mix(log_positive.logsumexp(0) - log_world, log_negative.logsumexp(0) - log_world, alpha)
     bound = mean.mean() - (denominator - 1.0).exp()
+    # the one place where a step waits for the device: an error cannot be raised without the value
     if not torch.isfinite(bound):
         raise NonFiniteBoundError(
             f"NWJ exponentiates scores and is not finite at a largest score of {largest.max().item():.4g}: "

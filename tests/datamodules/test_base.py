@@ -127,7 +127,6 @@ def test_feature_dataloader_is_ordered_and_counts_each_sample_once(split, world_
         assert torch.equal(share, expected[rank::world_size])
 
 
-@pytest.mark.xfail(strict=True, reason="a DataLoader without a generator of its own draws from torch's global one")
 @pytest.mark.parametrize("split", ["train", "val", "test"])
 def test_reading_features_leaves_global_random_state_alone(split):
     module = Numbers()

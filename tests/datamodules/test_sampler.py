@@ -59,7 +59,6 @@ class TestEvaluation:
         assert torch.equal(rows.sort().values, ROWS)
         assert max(len(batch) for share in shares for batch in share) <= batch_size // world_size
 
-    @pytest.mark.xfail(strict=True, reason="the split of no rows is one batch of no rows")
     @pytest.mark.parametrize("rows", [0, 2])
     def test_a_process_without_rows_has_no_batches(self, rows):
         sampler = BatchIndices(Indices(torch.arange(rows)), 6, train=False, rank=2, world_size=3)
