@@ -152,7 +152,10 @@ class InMemoryDataModule(LightningDataModule):
             rank, world_size = self.trainer.global_rank, self.trainer.world_size
         indices = Indices(self.samples.splits[split])
         sampler = BatchIndices(indices, self.batch_size, train, self.seed, rank, world_size)
-        return IndexLoader(indices, sampler, generator_at(self.seed))
+        if train:
+            return IndexLoader(indices, sampler, generator_at(self.seed))
+        # Lightning rebuilds the loader of predictions, which only the signature of DataLoader itself allows.
+        return DataLoader(indices, batch_size=None, sampler=sampler, generator=generator_at(self.seed))
 
 
 def apply(x: Any, function: Callable[[Tensor], Tensor]) -> Any:

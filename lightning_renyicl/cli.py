@@ -10,6 +10,7 @@ import traceback
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -63,6 +64,7 @@ class RenyiCLI(LightningCLI):
     def parse_arguments(self, parser: LightningArgumentParser, args: Any) -> None:
         """Parses; with ``--ckpt_path`` the checkpoint's model and data sections come first and the user's win."""
         args = list(sys.argv[1:] if args is None else args)
+        check_configs(values_of(args, "--config") + values_of(args, "-c"))
         stored = checkpoint_config(args)
         if stored:
             args[1:1] = ["--config", yaml.safe_dump(stored)]
@@ -96,9 +98,12 @@ class RenyiCLI(LightningCLI):
                 rank_zero_only(self.folder.clear)()
             metrics = self.folder.metrics
             if metrics is not None:
-                scores = ", ".join(f"{name} {value:.4f}" for name, value in metrics.items())
+                scores = ", ".join(
+                    f"{name} {'not finite' if value is None else f'{value:.4f}'}" for name, value in metrics.items()
+                )
                 rank_zero_info(f"{self.folder.path} is finished ({scores}); --fresh true starts over")
                 sys.exit(0)
+        rank_zero_only(self.folder.forget_error)()
         config.trainer.default_root_dir = str(self.folder.path)
 
     def _root(self, config: Any) -> Path:
@@ -175,8 +180,7 @@ def checkpoint_config(args: list[str]) -> dict[str, Any]:
 
     For ``validate`` and ``test`` the run's callbacks come along, so that its protocols report again.
     """
-    values = [args[i + 1] for i, arg in enumerate(args[:-1]) if arg == "--ckpt_path"]
-    values += [arg.split("=", 1)[1] for arg in args if arg.startswith("--ckpt_path=")]
+    values = values_of(args, "--ckpt_path")
     if not values or not Path(values[-1]).is_file():
         if values and values[-1] not in ("null", "last", "best", "hpc", "registry"):
             raise FileNotFoundError(f"--ckpt_path {values[-1]}: no such file")
@@ -184,17 +188,39 @@ def checkpoint_config(args: list[str]) -> dict[str, Any]:
     try:
         checkpoint = torch.load(values[-1], weights_only=True, map_location="cpu", mmap=True)
     except Exception as error:
-        raise ValueError(f"--ckpt_path {values[-1]} is not a checkpoint that loads safely: {error}") from error
+        reason = str(error).partition("\n")[0]
+        raise ValueError(f"--ckpt_path {values[-1]} is not a checkpoint that loads safely: {reason}") from error
+    if not isinstance(checkpoint, dict) or "pytorch-lightning_version" not in checkpoint:
+        raise ValueError(f"--ckpt_path {values[-1]} is not a checkpoint of Lightning")
     stored = {}
     for section, key in (("model", "hyper_parameters"), ("data", "datamodule_hyper_parameters")):
-        arguments = {name: value for name, value in checkpoint.get(key, {}).items() if name != _LINKED}
+        arguments = dict(checkpoint.get(key, {}))
         arguments.pop("_instantiator", None)
+        if section == "model":
+            arguments.pop(_LINKED, None)
         if "_class_path" in arguments:
             stored[section] = {"class_path": arguments.pop("_class_path"), "init_args": arguments}
     run = Path(values[-1]).parent.parent / "config.yaml"
     if args[0] in ("validate", "test") and run.exists():
         stored["trainer"] = {"callbacks": yaml.safe_load(run.read_text())["trainer"]["callbacks"]}
     return stored
+
+
+def values_of(args: list[str], flag: str) -> list[str]:
+    """What the command line gives a flag, in order."""
+    pairs = [arg.split("=", 1) if "=" in arg else [arg, after] for arg, after in pairwise([*args, ""])]
+    return [value for name, value in pairs if name == flag]
+
+
+def check_configs(files: list[str]) -> None:
+    """Names the file that is no YAML dictionary, which the parser's own message doesn't."""
+    for file in filter(os.path.isfile, files):
+        try:
+            config = yaml.safe_load(Path(file).read_text(encoding="utf-8"))
+        except (yaml.YAMLError, UnicodeDecodeError) as error:
+            raise ValueError(f"{file} is not YAML: {error}") from error
+        if not isinstance(config, dict | None):
+            raise ValueError(f"{file} is not a configuration: expected keys such as trainer, model and data")
 
 
 def flatten(tree: Any, prefix: str = "") -> dict[str, Any]:
@@ -252,6 +278,7 @@ def quiet_known_warnings() -> None:
         ".*exists and is not empty.*",
         ".*smaller than the logging.*",
         ".*LeafSpec.*",
+        ".*torch.jit.script.*",
         ".*batch indices fetched.*",
     ):
         warnings.filterwarnings("ignore", message)

@@ -37,9 +37,8 @@ class ContinuedCSVLogger(CSVLogger):
 
     @rank_zero_only
     def save(self) -> None:
-        if self._earlier:
-            self._restore(self._earlier)
-        super().save()
+        if not self._earlier:  # Lightning saves before the first step: what the file keeps is known only then
+            super().save()
 
     def _restore(self, rows: list[dict[str, Any]]) -> None:
         self._earlier = []

@@ -23,7 +23,7 @@ def readable(message: str) -> str:
     line = re.sub(r"\s+", " ", message).strip()
     line = re.sub(r'Parser key "([^"]+)":', r"\1:", line)
     line = re.sub(r"<class '(?:\w+\.)*(\w+)'>", r"\1", line)
-    line = re.sub(r"Does not validate against any of the Union subtypes Subtypes: \[[^]]*\] Errors: - ", "", line)
+    line = re.sub(r"Does not validate against any of the Union subtypes Subtypes: .*? Errors: - ", "", line)
     line = re.sub(r" - Expected a NoneType(?= |$)", "", line)
     line = re.sub(r" Given value type: \S+", "", line)
     line = re.sub(r"- Expected a path but .*? either not accessible or invalid ?", "", line)

@@ -1,12 +1,11 @@
-"""Learning-rate schedule and optimizer constructors that YAML names."""
+"""The learning-rate schedule."""
 
 from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterable
 
-from torch import Tensor, nn
+from torch import Tensor
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler
 
@@ -51,38 +50,3 @@ class WarmupCosine(LRScheduler):
 
     def get_lr(self) -> list[float | Tensor]:
         return [base * self.factor(self.last_epoch) for base in self.base_lrs]
-
-
-def lars(
-    params: Iterable[nn.Parameter],
-    lr: float,
-    momentum: float = 0.9,
-    weight_decay: float = 0.0,
-    trust_coeff: float = 0.001,
-) -> Optimizer:
-    """LARS of timm (You et al., 2017) with the parameter groups of SimCLR and MoCo v3.
-
-    Vectors (biases, BatchNorm) get neither weight decay nor the layer-wise rate; matrices and kernels get both.
-
-    Args:
-        params: parameters; given by the module.
-        lr: learning rate.
-        momentum: SGD momentum.
-        weight_decay: L2 penalty of matrices and kernels.
-        trust_coeff: eta, the trust coefficient of the layer-wise rate.
-    """
-    from timm.optim import Lars
-
-    everything = list(params)
-    groups = [
-        # timm adapts a group only with weight decay, unless told so
-        {"params": [p for p in everything if p.ndim > 1], "always_adapt": True},
-        {"params": [p for p in everything if p.ndim <= 1], "weight_decay": 0.0},
-    ]
-    return Lars(
-        [group for group in groups if group["params"]],
-        lr=lr,
-        momentum=momentum,
-        weight_decay=weight_decay,
-        trust_coeff=trust_coeff,
-    )

@@ -29,14 +29,14 @@ class RunFolder:
         return self.path / "checkpoints" / "last.ckpt"
 
     @property
-    def metrics(self) -> dict[str, float] | None:
+    def metrics(self) -> dict[str, float | None] | None:
         """The scores of a finished run; None of an unfinished one."""
         result = self.path / "result.json"
         if not result.exists():
             return None
         try:
-            scores: dict[str, float] = json.loads(result.read_text())["metrics"]
-        except (json.JSONDecodeError, KeyError) as error:
+            scores: dict[str, float | None] = json.loads(result.read_text())["metrics"]
+        except (json.JSONDecodeError, KeyError, TypeError) as error:
             raise ValueError(f"{result} is not a result file ({error}); delete it to run again") from error
         return scores
 
@@ -48,12 +48,16 @@ class RunFolder:
             own = yaml.safe_load(self.config.read_text())
         except yaml.YAMLError as error:
             raise ValueError(f"{self.config} is not readable YAML; delete or mend it: {error}") from error
-        return comparable(own) == comparable(config)
+        return isinstance(own, dict) and comparable(own) == comparable(config)
 
     def write_error(self, text: str) -> None:
         """Leaves the traceback of a failure in ``error.log``."""
         self.path.mkdir(parents=True, exist_ok=True)
         (self.path / "error.log").write_text(text)
+
+    def forget_error(self) -> None:
+        """Deletes the traceback of an earlier try."""
+        (self.path / "error.log").unlink(missing_ok=True)
 
     def clear(self) -> None:
         """Deletes the run."""

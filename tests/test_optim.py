@@ -7,7 +7,8 @@ import pytest
 import torch
 from torch import nn
 
-from lightning_renyicl.optim import WarmupCosine, lars
+from lightning_renyicl.lars import LARS
+from lightning_renyicl.optim import WarmupCosine
 
 
 def rates(steps, total_steps, steps_per_epoch, warmup_epochs, lr=2.0):
@@ -92,7 +93,7 @@ def test_lars_adapts_matrices_and_kernels_only(shape, weight_decay):
     torch.manual_seed(0)
     layer = [nn.Parameter(torch.randn(shape)), nn.Parameter(torch.randn(3)), nn.Parameter(torch.randn(()))]
     lr, momentum, trust = 0.5, 0.9, 0.02
-    optimizer = lars(iter(layer), lr, momentum, weight_decay, trust)
+    optimizer = LARS(iter(layer), lr, momentum, weight_decay, trust)
     expected = [p.detach().clone() for p in layer]
     speed = [torch.zeros_like(p) for p in expected]
     for _ in range(3):
@@ -113,5 +114,5 @@ def test_lars_adapts_matrices_and_kernels_only(shape, weight_decay):
 
 @pytest.mark.parametrize("shapes", [[(2, 2)], [(3,)]], ids=["no vector", "no matrix"])
 def test_lars_leaves_out_an_empty_group(shapes):
-    optimizer = lars([nn.Parameter(torch.ones(shape)) for shape in shapes], 0.1)
+    optimizer = LARS([nn.Parameter(torch.ones(shape)) for shape in shapes], 0.1)
     assert len(optimizer.param_groups) == 1

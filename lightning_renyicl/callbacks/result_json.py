@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import platform
 import subprocess
@@ -57,7 +58,7 @@ class ResultJson(Callback):
         config = folder / "config.yaml"
         result = {
             "metrics": {
-                name: float(value)
+                name: float(value) if math.isfinite(value) else None  # JSON has no NaN
                 for name, value in sorted(trainer.callback_metrics.items())
                 if not name.startswith(_NOT_SCORES)
             },

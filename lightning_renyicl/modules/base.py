@@ -102,16 +102,27 @@ class ContrastiveModule(LightningModule):
         optimizer.register_step_post_hook(self._follow)
         if self._scheduler is None:
             return optimizer
-        total_steps = int(self.trainer.estimated_stepping_batches)
+        self.trainer.fit_loop.setup_data()  # with max_steps alone nothing else has counted the batches yet
+        total_steps = self._total_steps()
         steps_per_epoch = math.ceil(self.trainer.num_training_batches / self.trainer.accumulate_grad_batches)
         scheduler = self._scheduler(optimizer, total_steps, steps_per_epoch)
         return {"optimizer": optimizer, "lr_scheduler": {"scheduler": scheduler, "interval": "step"}}
 
+    def on_train_start(self) -> None:
+        # The schedule's length needed the loader before a checkpoint's state of it was at hand, and Lightning hands
+        # that state to new loaders only: a run resumed within an epoch would start the epoch's batches over.
+        self.trainer.fit_loop._load_combined_loader_states()
+
+    def _total_steps(self) -> int:
+        total_steps = self.trainer.estimated_stepping_batches
+        if math.isinf(total_steps):
+            raise ValueError("schedules need the length of the training: set trainer.max_epochs or trainer.max_steps")
+        return int(total_steps)
+
     def _follow(self, *_: Any) -> None:
         if self.momentum_target is None:
             return
-        total_steps = int(self.trainer.estimated_stepping_batches)
-        coefficient = cosine_momentum(self.momentum_target.coefficient, self.trainer.global_step, total_steps)
+        coefficient = cosine_momentum(self.momentum_target.coefficient, self.trainer.global_step, self._total_steps())
         self.momentum_target.update(self.backbone, self.projector, coefficient)
         self.log("train/momentum", coefficient)
 

@@ -33,7 +33,12 @@ def test_default_is_the_papers():
     assert encoder.num_features == 2048
 
 
-@pytest.mark.parametrize(("widths", "sets"), [([], 4), ([8, 6], 4), ([8], 0)])
+@pytest.mark.parametrize(("widths", "sets"), [([8, 6], 4), ([8], 0)])
 def test_widths_that_maxout_cannot_divide(widths, sets):
-    with pytest.raises(ValueError, match=f"must be a multiple of maxout_sets={sets}, got"):
+    with pytest.raises(ValueError, match=f"maxout_sets must be at least 1 and divide the last of widths, got {sets}"):
         MLP(5, widths, sets)
+
+
+def test_no_layer():
+    with pytest.raises(ValueError, match="at least one layer"):
+        MLP(5, [], 4)

@@ -1,0 +1,44 @@
+"""LARS. In a file of its own: timm takes seconds to import, and only runs that name this class need it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from timm.optim import Lars
+from torch import nn
+
+
+class LARS(Lars):
+    """LARS of timm (You et al., 2017) with the parameter groups of SimCLR and MoCo v3.
+
+    Vectors (biases, BatchNorm) get neither weight decay nor the layer-wise rate; matrices and kernels get both.
+
+    Args:
+        params: parameters; given by the module.
+        lr: learning rate.
+        momentum: SGD momentum.
+        weight_decay: L2 penalty of matrices and kernels.
+        trust_coeff: eta, the trust coefficient of the layer-wise rate.
+    """
+
+    def __init__(
+        self,
+        params: Iterable[nn.Parameter],
+        lr: float,
+        momentum: float = 0.9,
+        weight_decay: float = 0.0,
+        trust_coeff: float = 0.001,
+    ) -> None:
+        everything = list(params)
+        groups = [
+            # timm adapts a group only with weight decay, unless told so
+            {"params": [p for p in everything if p.ndim > 1], "always_adapt": True},
+            {"params": [p for p in everything if p.ndim <= 1], "weight_decay": 0.0},
+        ]
+        super().__init__(
+            [group for group in groups if group["params"]],
+            lr=lr,
+            momentum=momentum,
+            weight_decay=weight_decay,
+            trust_coeff=trust_coeff,
+        )

@@ -1,0 +1,1 @@
+"""``make bench``: every pipeline as a ratio of two things that are timed in one run."""

@@ -1,0 +1,135 @@
+"""Every configuration runs, overlays change what they say, and the last word wins."""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+
+import pytest
+import torch
+import yaml
+
+from lightning_renyicl import cli, objectives
+
+CONFIGS = Path(__file__).parents[2] / "configs"
+OBJECTIVES = {
+    "cpc": ("CPC", {"alpha": 1 / 4096}),
+    "infonce": ("CPC", {"alpha": None}),
+    "mlcpc": ("MLCPC", {"alpha": 1 / 4096}),
+    "rmlcpc": ("RMLCPC", {"alpha": 1 / 4096, "gamma": 2.0}),
+    "dv": ("DV", {"alpha": 0.0}),
+    "nwj": ("NWJ", {"alpha": 0.0}),
+    "renyi": ("Renyi", {"gamma": 2.0}),
+}
+DIGITS = ["digits_image_hard", "digits_table_hard", "digits_graph"]
+
+
+@pytest.fixture
+def resolve(command):
+    """The objective that a command line comes to."""
+
+    def _resolve(*args):
+        outcome = command("fit", *args, "--print_config")
+        assert outcome.code == 0, outcome.err
+        return yaml.safe_load(outcome.out)
+
+    return _resolve
+
+
+def objective(config):
+    found = config["model"]["init_args"]["objective"]
+    return found["class_path"].rsplit(".")[-1], found["init_args"]
+
+
+def test_every_objective_has_an_overlay():
+    assert {path.stem for path in (CONFIGS / "objectives").iterdir()} == set(OBJECTIVES)
+    classes = {name for name in objectives.__all__ if name not in ("CosineCritic", "Objective")}
+    assert {name for name, _ in OBJECTIVES.values()} == classes
+
+
+@pytest.mark.parametrize("name", OBJECTIVES)
+def test_overlay_sets_all_but_the_domains_own(resolve, fake, name):
+    own = ["--model.objective.temperature", "0.3", "--model.objective.symmetric", "false"]
+    found, arguments = objective(resolve("--config", fake, *own, "--config", CONFIGS / f"objectives/{name}.yaml"))
+    expected_class, expected = OBJECTIVES[name]
+    assert found == expected_class
+    assert arguments == {"temperature": 0.3, "symmetric": False, **expected}
+    signature = inspect.signature(getattr(objectives, found)).parameters
+    assert set(arguments) == set(signature)
+
+
+@pytest.mark.parametrize("path", sorted(CONFIGS.rglob("*.yaml")), ids=lambda path: path.relative_to(CONFIGS).as_posix())
+def test_starts_with_its_command(path):
+    first = path.read_text().splitlines()[0]
+    name = path.relative_to(CONFIGS.parent).as_posix()
+    assert first.startswith("#")
+    assert f"--config {name}" in first
+
+
+@pytest.mark.parametrize("path", sorted(CONFIGS.rglob("*.yaml")), ids=lambda path: path.relative_to(CONFIGS).as_posix())
+def test_is_instantiated(path, tmp_path, monkeypatch, fake):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(cli.RenyiCLI, "_run_subcommand", lambda *_: None)  # nothing is set up, no data are read
+    base = [] if path.parent == CONFIGS else ["--config", str(fake)]
+    built = cli.run(["fit", *base, "--config", str(path)])
+    assert sum(p.numel() for p in built.model.parameters() if p.requires_grad) > 0
+    assert built.datamodule.num_classes > 1
+    assert len(built.datamodule.views) >= 2
+
+
+@pytest.mark.parametrize("name", OBJECTIVES)
+@pytest.mark.parametrize("domain", DIGITS)
+def test_every_objective_trains_in_every_domain(tmp_path, monkeypatch, domain, name):
+    monkeypatch.chdir(tmp_path)
+    overlays = [domain, "scale/smoke", f"objectives/{name}"]
+    configs = [arg for overlay in overlays for arg in ("--config", str(CONFIGS / f"{overlay}.yaml"))]
+    quiet = ["--trainer.enable_progress_bar=false", "--trainer.enable_model_summary=false"]
+    small = [
+        *("--data.batch_size=16", "--trainer.accelerator=cpu"),
+        *("--trainer.logger=false", "--trainer.enable_checkpointing=false"),
+    ]
+    command = cli.run(["fit", *configs, *quiet, *small])
+    assert command.trainer.global_step == 2
+    own = yaml.safe_load((CONFIGS / f"{domain}.yaml").read_text())["model"]["init_args"]["objective"]["init_args"]
+    assert vars(command.model.objective).items() >= {**OBJECTIVES[name][1], "temperature": own["temperature"]}.items()
+    assert type(command.model.objective).__name__ == OBJECTIVES[name][0]
+    assert torch.isfinite(command.trainer.callback_metrics["train/loss"])
+    assert all(torch.isfinite(p).all() for p in command.model.parameters())
+    assert (tmp_path / f"runs/{domain}+smoke+{name}/seed0/result.json").exists()
+
+
+def test_printed_configuration_comes_to_itself(command, tmp_path, fake):
+    first = command("fit", "--config", fake, "--model.objective", "CPC", "--print_config")
+    (tmp_path / "printed.yaml").write_text(first.out)
+    second = command("fit", "--config", "printed.yaml", "--print_config")
+    assert (first.code, second.code) == (0, 0)
+    assert yaml.safe_load(second.out) == yaml.safe_load(first.out)
+    assert command("fit", "--config", "printed.yaml", "--trainer.max_epochs", "1").code == 0
+
+
+def test_a_bare_class_keeps_arguments_of_the_same_name(resolve, fake):
+    found, arguments = objective(resolve("--config", fake, "--model.objective", "CPC"))
+    assert found == "CPC"
+    assert arguments == {"alpha": 0.01, "temperature": 0.3, "symmetric": True}
+
+
+class TestTheLastWins:
+    @pytest.mark.parametrize(("order", "epochs"), [("ab", 7), ("ba", 3), ("a flag", 5), ("flag a", 3)])
+    def test_of_configurations_and_flags(self, resolve, tmp_path, fake, order, epochs):
+        (tmp_path / "a.yaml").write_text("trainer: {max_epochs: 3}\n")
+        (tmp_path / "b.yaml").write_text("trainer: {max_epochs: 7}\n")
+        words = {"a": ["--config", "a.yaml"], "b": ["--config", "b.yaml"], "flag": ["--trainer.max_epochs", "5"]}
+        parts = order.split() if " " in order else order
+        config = resolve("--config", fake, *[arg for part in parts for arg in words[part]])
+        assert config["trainer"]["max_epochs"] == epochs
+
+    def test_of_flags(self, resolve, fake):
+        config = resolve("--config", fake, "--data.batch_size", "8", "--data.batch_size=32")
+        assert config["data"]["init_args"]["batch_size"] == 32
+
+    def test_a_checkpoint_comes_before_them(self, resolve, tmp_path, fake):
+        stored = {"_class_path": "FakeTable", "batch_size": 4, "num_samples": 44}
+        torch.save({"pytorch-lightning_version": "2.6.0", "datamodule_hyper_parameters": stored}, tmp_path / "x.ckpt")
+        config = resolve("--config", fake, "--ckpt_path", "x.ckpt", "--data.batch_size", "8")
+        assert config["data"]["init_args"]["batch_size"] == 8
+        assert config["data"]["init_args"]["num_samples"] == 80

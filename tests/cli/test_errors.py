@@ -1,0 +1,141 @@
+"""User mistakes end in one line on stderr and exit code 2."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from lightning_renyicl import cli
+
+
+def write(name, text):
+    def _write(folder):
+        (folder / name).write_bytes(text if isinstance(text, bytes) else text.encode())
+
+    return _write
+
+
+def save(name, value):
+    return lambda folder: torch.save(value, folder / name)
+
+
+BAD = "bad.yaml"
+# what to prepare in the folder, arguments after a good configuration, part of the message
+MISTAKES = {
+    "key in a flag": (None, ["--model.objectiv", "CPC"], "objectiv"),
+    "key of a class in a flag": (None, ["--model.objective.gama", "2"], "gama"),
+    "key in YAML": (write(BAD, "model:\n  init_args:\n    momentm: 0.9\n"), ["--config", BAD], "momentm"),
+    "section in YAML": (write(BAD, "trainr:\n  max_epochs: 1\n"), ["--config", BAD], "trainr"),
+    "key of a trainer in YAML": (write(BAD, "trainer:\n  max_epoch: 1\n"), ["--config", BAD], "max_epoch"),
+    "type": (None, ["--trainer.max_epochs", "soon"], "trainer.max_epochs: Expected a int; given: soon"),
+    "type in YAML": (write(BAD, "data: {init_args: {batch_size: many}}\n"), ["--config", BAD], "many"),
+    "no file": (None, ["--config", "nowhere.yaml"], "nowhere.yaml"),
+    "a folder": (lambda folder: (folder / BAD).mkdir(), ["--config", BAD], BAD),
+    "no YAML": (write(BAD, "model: ["), ["--config", BAD], BAD),
+    "no text": (write(BAD, b"\xff\xfe\x00model"), ["--config", BAD], BAD),
+    "no dictionary": (write(BAD, "just words\n"), ["--config", BAD], BAD),
+    "no checkpoint": (None, ["--ckpt_path", "nowhere.ckpt"], "nowhere.ckpt: no such file"),
+    "no checkpoint, with =": (None, ["--ckpt_path=nowhere.ckpt"], "nowhere.ckpt: no such file"),
+    "text for a checkpoint": (write("x.ckpt", "text"), ["--ckpt_path", "x.ckpt"], "x.ckpt is not a checkpoint"),
+    "empty checkpoint": (write("x.ckpt", ""), ["--ckpt_path", "x.ckpt"], "x.ckpt is not a checkpoint"),
+    "list for a checkpoint": (save("x.ckpt", [1, 2]), ["--ckpt_path", "x.ckpt"], "x.ckpt is not a checkpoint"),
+    "weights for a checkpoint": (save("x.ckpt", {"w": torch.ones(2)}), ["--ckpt_path", "x.ckpt"], "x.ckpt"),
+    "code for a checkpoint": (save("x.ckpt", {"hyper_parameters": print}), ["--ckpt_path", "x.ckpt"], "x.ckpt is not"),
+    "unknown module": (None, ["--model", "Nothing"], "model: no class is named Nothing"),
+    "unknown data": (None, ["--data", "Nothing"], "data: no class is named Nothing"),
+    "unknown objective": (None, ["--model.objective", "Nothing"], "Nothing"),
+    "unknown optimizer": (None, ["--model.optimizer", "torch.optim.Nothing"], "Nothing"),
+    "unknown command": ("fitt", [], "fitt"),
+    "no command": ("", [], "subcommand"),
+    "alpha": (None, ["--model.objective.alpha", "2"], "alpha must be in [0, 1], got 2.0"),
+    "gamma": (None, ["--model.objective.gamma", "0"], "gamma must be"),
+    "temperature": (None, ["--model.objective.temperature", "0"], "temperature must be"),
+    "momentum": (None, ["--model.momentum", "1.5"], "must be in [0, 1], got 1.5"),
+    "one view": (None, ["--data.views", "[{class_path: Identity}]"], "at least 2 views, got 1"),
+    "large batch": (None, ["--data.batch_size", "81"], "batch_size 81 is more than the 80 training samples"),
+    "no batch": (None, ["--data.batch_size", "0"], "batch_size counts the global batch"),
+    "no length": (None, ["--trainer.max_epochs", "-1"], "set trainer.max_epochs or trainer.max_steps"),
+    "precision": (None, ["--trainer.precision", "7"], "precision"),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_one_line_and_exit_code_2(command, tmp_path, fake, mistake):
+    prepare, args, message = MISTAKES[mistake]
+    if isinstance(prepare, str):
+        outcome = command(*([prepare] if prepare else []), *args)
+    else:
+        if prepare is not None:
+            prepare(tmp_path)
+        outcome = command("fit", "--config", fake, *args)
+    assert outcome.code == 2
+    lines = outcome.err.splitlines()
+    assert len(lines) == 1
+    assert lines[0].startswith("error: ")
+    assert message in lines[0]
+    assert len(lines[0]) < 400
+    assert "Traceback" not in outcome.out
+
+
+def test_data_that_are_missing(command, tmp_path, configs, monkeypatch):
+    def offline(*_, **__):
+        raise OSError("no network")
+
+    monkeypatch.setattr("torchvision.datasets.utils.download_url", offline)
+    outcome = command("fit", "--config", configs / "cifar100_hard.yaml", "--data.root", tmp_path / "data")
+    assert outcome.code == 2
+    (line,) = outcome.err.splitlines()
+    assert line.startswith("error: no cifar-100-python.tar.gz")
+    assert str(tmp_path / "data") in line
+    assert "https://" in line
+    assert "Traceback" in (tmp_path / "runs/cifar100_hard/seed0/error.log").read_text()
+
+
+@pytest.mark.parametrize(
+    "args", [["--model.objective.alpha", "2"], ["--data.batch_size", "81"]], ids=["at construction", "in the trainer"]
+)
+class TestAfterParsing:
+    def test_traceback_is_in_the_run_folder(self, command, tmp_path, fake, args):
+        assert command("fit", "--config", fake, *args).code == 2
+        log = (tmp_path / "runs/fake/seed0/error.log").read_text()
+        assert log.startswith("Traceback")
+        assert "ValueError" in log
+        assert not (tmp_path / "runs/fake/seed0/result.json").exists()
+
+    def test_debugging_raises(self, command, fake, args, monkeypatch):
+        monkeypatch.setenv("RENYICL_DEBUG", "1")
+        with pytest.raises(ValueError, match=r"got 2\.0|batch_size 81"):
+            command("fit", "--config", fake, *args)
+
+
+def test_an_error_log_goes_when_the_run_goes_on(command, tmp_path, fake, monkeypatch):
+    def missing(self):
+        raise FileNotFoundError("no such file: rows.csv")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("datamodules.FakeTable.load", missing)
+        assert command("fit", "--config", fake).code == 2
+    run = tmp_path / "runs/fake/seed0"
+    assert (run / "error.log").exists()
+    assert command("fit", "--config", fake).code == 0
+    assert (run / "result.json").exists()
+    assert not (run / "error.log").exists()
+
+
+def test_a_mistake_of_ours_keeps_its_traceback(command, fake, monkeypatch, tmp_path):
+    def broken(*_):
+        raise RuntimeError("a bug")
+
+    monkeypatch.setattr("lightning_renyicl.modules.TabularModule.training_step", broken)
+    with pytest.raises(RuntimeError, match="a bug"):
+        command("fit", "--config", fake)
+    assert "a bug" in (tmp_path / "runs/fake/seed0/error.log").read_text()
+
+
+def test_an_error_that_is_no_users_is_not_caught(monkeypatch):
+    def broken(*_):
+        raise KeyError("a bug")
+
+    monkeypatch.setattr(cli, "run", broken)
+    with pytest.raises(KeyError):
+        cli.main()

@@ -1,0 +1,158 @@
+"""Optimizers, schedules, precisions and repeatability in a trainer."""
+
+from __future__ import annotations
+
+import warnings
+from functools import partial
+
+import pytest
+import torch
+from lightning.pytorch import Callback
+from lightning.pytorch.plugins import MixedPrecision
+
+from lightning_renyicl.lars import LARS
+from lightning_renyicl.optim import WarmupCosine
+
+
+class Rates(Callback):
+    """The learning rate of each optimizer step, and after the last."""
+
+    def on_train_start(self, trainer, pl_module):
+        self.seen = []
+
+    def on_before_optimizer_step(self, trainer, pl_module, optimizer):
+        self.seen.append(optimizer.param_groups[0]["lr"])
+
+    def on_train_end(self, trainer, pl_module):
+        self.last = trainer.optimizers[0].param_groups[0]["lr"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "steps", "warmup"),
+    [
+        ({"max_epochs": 4}, 20, 5),
+        ({"max_epochs": 4, "accumulate_grad_batches": 4}, 8, 2),  # 5 batches an epoch make 2 steps
+        ({"max_epochs": -1, "max_steps": 12}, 12, 5),
+        ({"max_epochs": 3, "limit_train_batches": 3}, 9, 3),
+    ],
+)
+def test_one_warmup_and_one_cosine(build, fit, arguments, steps, warmup):
+    rates = Rates()
+    fit(build(scheduler=partial(WarmupCosine, warmup_epochs=1)), callbacks=[rates], **arguments)
+    assert len(rates.seen) == steps
+    assert rates.seen[: warmup + 1] == pytest.approx([0.1 * (i + 1) / (warmup + 1) for i in range(warmup + 1)])
+    falling = rates.seen[warmup:]
+    assert falling == sorted(falling, reverse=True)
+    assert 0 < falling[-1] < falling[0] / 2
+    assert rates.last == pytest.approx(0.0, abs=1e-12)
+
+
+def test_a_warmup_longer_than_the_training_is_cut(build, fit):
+    rates = Rates()
+    with pytest.warns(UserWarning, match="leaves none of the 10 training steps"):
+        fit(build(scheduler=partial(WarmupCosine, warmup_epochs=5)), max_epochs=2, callbacks=[rates])
+    assert rates.seen.index(max(rates.seen)) == 5
+    assert rates.last == pytest.approx(0.0, abs=1e-12)
+
+
+def test_without_scheduler_the_rate_stays(build, fit):
+    rates = Rates()
+    trainer = fit(build(scheduler=None), callbacks=[rates])
+    assert rates.seen == [0.1] * 5
+    assert trainer.lr_scheduler_configs == []
+
+
+def test_lars_has_its_groups_and_every_weight_moves(build, fit, weights):
+    module, data = build(optimizer=partial(LARS, lr=0.5, weight_decay=0.1), momentum=0.9)
+    before = weights(module)
+    trainer = fit((module, data), max_epochs=2)
+    adapted, plain = trainer.optimizers[0].param_groups
+    assert all(p.ndim > 1 for p in adapted["params"])
+    assert all(p.ndim <= 1 for p in plain["params"])
+    assert (adapted["weight_decay"], plain["weight_decay"]) == (0.1, 0.0)
+    trained = [name for name, p in module.named_parameters() if p.requires_grad]
+    assert len(adapted["params"]) + len(plain["params"]) == len(trained)
+    moved = [name for name in trained if not torch.equal(before[name], module.state_dict()[name])]
+    assert moved == trained
+
+
+@pytest.mark.parametrize(
+    "optimizer",
+    [
+        partial(torch.optim.AdamW, lr=1e-3, weight_decay=0.1),
+        lambda params: torch.optim.SGD([{"params": [p], "lr": 0.1 / (i + 1)} for i, p in enumerate(params)], lr=0.1),
+    ],
+    ids=["AdamW", "a group a parameter"],
+)
+def test_optimizers_of_torch(build, fit, weights, optimizer):
+    module, data = build(optimizer=optimizer)
+    before = weights(module)
+    fit((module, data), max_epochs=2)
+    assert all(not torch.equal(before[name], p) for name, p in module.named_parameters() if p.requires_grad)
+
+
+@pytest.mark.parametrize("domain", ["image", "table", "graph"])
+@pytest.mark.parametrize("precision", ["32-true", "bf16-true", "bf16-mixed", "16-mixed"])
+def test_precisions(build, fit, weights, domain, precision):
+    module, data = build(domain, momentum=0.9, samples=16)
+    before = weights(module)
+    chosen = {"precision": precision}
+    if precision == "16-mixed":  # Lightning makes it bf16-mixed on a CPU, unless it is given as a plugin
+        chosen = {"plugins": [MixedPrecision(precision, "cpu", torch.amp.GradScaler("cpu", init_scale=2.0))]}
+    trainer = fit((module, data), limit_val_batches=1, **chosen)
+    after = module.state_dict()
+    assert all(torch.isfinite(tensor).all() for tensor in after.values())
+    assert any(not torch.equal(before[name], after[name].float()) for name in before if "backbone" in name)
+    assert trainer.callback_metrics["train/loss"].isfinite()
+    assert next(module.parameters()).dtype == (torch.bfloat16 if precision == "bf16-true" else torch.float32)
+
+
+@pytest.mark.parametrize("domain", ["image", "table", "graph"])
+def test_same_seed_same_weights(build, fit, weights, domain):
+    runs = []
+    for seed in (3, 3, 4):
+        pair = build(domain, seed=seed, momentum=0.9, samples=16)
+        fit(pair)
+        runs.append(weights(pair[0]))
+    assert all(torch.equal(runs[0][name], runs[1][name]) for name in runs[0])
+    assert any(not torch.equal(runs[0][name], runs[2][name]) for name in runs[0])
+
+
+def test_accumulated_batches_make_one_step_of_the_mean_gradient(build, fit):
+    class Gradients(Callback):
+        def __init__(self):
+            self.steps = []
+
+        def on_before_optimizer_step(self, trainer, pl_module, optimizer):
+            self.steps.append([p.grad.clone() for p in pl_module.parameters()])
+
+    class Still(torch.optim.SGD):
+        """Leaves the weights, so that gradients of both runs are taken at the same place."""
+
+        def step(self, closure=None):
+            return None if closure is None else closure()
+
+    seen = {}
+    for accumulate in (1, 4):
+        seen[accumulate] = Gradients()
+        pair = build(optimizer=partial(Still, lr=0.1), scheduler=None, samples=5 * 8)
+        fit(pair, accumulate_grad_batches=accumulate, callbacks=[seen[accumulate]])
+    single, summed = seen[1].steps, seen[4].steps
+    assert (len(single), len(summed)) == (5, 2)
+    for i in range(len(single[0])):
+        torch.testing.assert_close(summed[0][i], sum(g[i] for g in single[:4]) / 4)
+        torch.testing.assert_close(summed[1][i], single[4][i] / 4)  # Lightning's scale of a ragged accumulation
+
+
+def test_a_run_warns_of_nothing(build, fit):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        fit(build(momentum=0.9), max_epochs=2, limit_val_batches=1.0)
+    known = ("does not have many workers", "LeafSpec", "GPU")  # Lightning's own
+    assert [str(w.message) for w in caught if not any(part in str(w.message) for part in known)] == []
+
+
+@pytest.mark.parametrize("parts", [{}, {"scheduler": None, "momentum": 0.9}])
+def test_schedules_need_a_length(build, fit, parts):
+    with pytest.raises(ValueError, match=r"set trainer\.max_epochs or trainer\.max_steps"):
+        fit(build(**parts), max_epochs=-1)

@@ -1,0 +1,110 @@
+"""A run that was stopped and resumed ends bit-equal to one that was not."""
+
+from __future__ import annotations
+
+import csv
+from functools import partial
+
+import pytest
+import torch
+from lightning.pytorch import Callback, seed_everything
+from lightning.pytorch.callbacks import LearningRateMonitor, ModelCheckpoint
+
+from lightning_renyicl.callbacks import OnlineProbe
+from lightning_renyicl.csv_logger import ContinuedCSVLogger
+from lightning_renyicl.heads import MLPHead
+
+
+class Killed(Exception):
+    pass
+
+
+class Kill(Callback):
+    """Ends the process's training before an optimizer step."""
+
+    def __init__(self, step):
+        self.step = step
+
+    def on_train_batch_start(self, trainer, pl_module, batch, batch_idx):
+        if trainer.global_step == self.step:
+            raise Killed
+
+
+@pytest.fixture
+def train(build, fit):
+    """Four epochs of five steps in a folder, up to a kill, or from a checkpoint."""
+
+    def _train(folder, domain, checkpoint, kill=None, ckpt_path=None, seed=0):
+        module, data = build(domain, momentum=0.9, predictor=partial(MLPHead, widths=[8, 4]), seed=seed)
+        seed_everything(0, verbose=False)
+        probe = OnlineProbe()
+        callbacks = [probe, checkpoint(folder), LearningRateMonitor("step")]
+        if kill is not None:
+            callbacks.append(Kill(kill))
+        arguments = {
+            "max_epochs": 4,
+            "limit_val_batches": 1.0,
+            "enable_checkpointing": True,
+            "logger": ContinuedCSVLogger(str(folder)),
+            "callbacks": callbacks,
+            "default_root_dir": folder,
+        }
+        try:
+            trainer = fit((module, data), ckpt_path=ckpt_path, **arguments)
+        except Killed:
+            return None
+        trainer.save_checkpoint(folder / "end.ckpt")
+        return module, probe
+
+    return _train
+
+
+def every_epoch(folder):
+    return ModelCheckpoint(folder, "last", enable_version_counter=False)
+
+
+def every_third_step(folder):
+    return ModelCheckpoint(folder, "last", every_n_train_steps=3, enable_version_counter=False)
+
+
+def curve(folder):
+    with (folder / "metrics.csv").open() as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.mark.parametrize(
+    ("domain", "checkpoint", "kill", "saved"),
+    [
+        pytest.param("image", every_epoch, 10, 10, marks=pytest.mark.slow),
+        ("table", every_epoch, 10, 10),
+        ("graph", every_epoch, 10, 10),
+        ("table", every_epoch, 12, 10),  # killed two steps after the checkpoint
+        ("table", every_third_step, 13, 12),  # the checkpoint was taken within an epoch
+        ("graph", every_third_step, 8, 6),
+    ],
+)
+def test_bit_equal(tmp_path, train, domain, checkpoint, kill, saved):
+    whole, stopped = tmp_path / "whole", tmp_path / "stopped"
+    module, probe = train(whole, domain, checkpoint)
+    assert train(stopped, domain, checkpoint, kill=kill) is None
+    assert torch.load(stopped / "last.ckpt", weights_only=True)["global_step"] == saved
+    # other weights until the checkpoint is read
+    resumed, other = train(stopped, domain, checkpoint, ckpt_path=stopped / "last.ckpt", seed=9)
+    torch.testing.assert_close(resumed.state_dict(), module.state_dict(), rtol=0, atol=0)
+    torch.testing.assert_close(other.state_dict(), probe.state_dict(), rtol=0, atol=0)
+    ends = [torch.load(folder / "end.ckpt", weights_only=True) for folder in (whole, stopped)]
+    for key in ("optimizer_states", "lr_schedulers", "global_step", "epoch"):
+        torch.testing.assert_close(ends[1][key], ends[0][key], rtol=0, atol=0)
+    assert curve(stopped) == curve(whole)
+
+
+def test_the_curve_has_every_quantity_of_every_step_once(tmp_path, train):
+    assert train(tmp_path, "table", every_third_step, kill=13) is None
+    train(tmp_path, "table", every_third_step, ckpt_path=tmp_path / "last.ckpt")
+    rows = curve(tmp_path)
+    for column in ("train/loss", "train/momentum", "lr-SGD", "train/feature_std"):
+        assert [int(row["step"]) for row in rows if row[column]] == list(range(20)), column
+    assert [int(row["step"]) for row in rows if row["online_probe/top1"]] == [4, 9, 14, 19]
+    rates = [float(row["lr-SGD"]) for row in rows if row["lr-SGD"]]
+    assert rates.index(max(rates)) == 2
+    assert rates[2:] == sorted(rates[2:], reverse=True)

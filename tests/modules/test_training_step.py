@@ -1,0 +1,152 @@
+"""What a training step computes and returns."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import pytest
+import torch
+from torch import nn
+
+from lightning_renyicl.heads import MLPHead
+from lightning_renyicl.modules.base import feature_std
+from lightning_renyicl.objectives import Objective
+
+DOMAINS = ["image", "table", "graph"]
+
+
+class Spy(Objective):
+    """Keeps what it is called with."""
+
+    def forward(self, online, target):
+        self.online, self.target = online, target
+        loss = sum(((o - t.roll(1, 0)) ** 2).mean() for o in online for t in target)
+        return loss, {"bound": -loss.detach()}
+
+
+def step(pair):
+    """One training step without a trainer; its output and the batch."""
+    module, data = pair
+    module.log_dict = lambda *_, **__: None
+    batch = data.train_batch(torch.arange(8))
+    return module.training_step(batch, 0), batch
+
+
+@pytest.mark.parametrize("domain", DOMAINS)
+def test_returns_the_detached_features_of_the_first_view(build, domain):
+    module, data = build(domain)
+    module.eval()  # BatchNorm would make the features depend on what else is in the batch, not on the view
+    output, (views, target) = step((module, data))
+    assert set(output) == {"loss", "features", "target"}
+    assert output["loss"].requires_grad
+    assert not output["features"].requires_grad
+    assert torch.equal(output["features"], module(views[0]))
+    assert not torch.equal(output["features"], module(views[1]))
+    assert torch.equal(output["target"], target)
+
+
+def test_without_momentum_gradients_reach_both_sides(build):
+    module, data = build(objective=Spy())
+    assert module.momentum_target is None
+    step((module, data))
+    online, target = module.objective.online, module.objective.target
+    assert [o is t for o, t in zip(online, target, strict=True)] == [True, True]
+    assert all(t.requires_grad for t in target)
+
+
+def test_a_predictor_is_on_the_online_side_alone(build):
+    module, data = build(objective=Spy(), predictor=partial(MLPHead, widths=[8, 4]))
+    output, (views, _) = step((module.eval(), data))
+    online, target = module.objective.online, module.objective.target
+    for view, o, t in zip(views, online, target, strict=True):
+        projection = module.projector(module(view))
+        torch.testing.assert_close(t, projection)
+        torch.testing.assert_close(o, module.predictor(projection))
+    output["loss"].backward()
+    assert all(p.grad is not None for p in module.parameters())
+
+
+def test_with_momentum_the_target_side_is_frozen(build):
+    module, data = build(objective=Spy(), momentum=0.9)
+    with torch.no_grad():
+        module.momentum_target.network[1].layers[-1].weight.neg_()
+    output, (views, _) = step((module.eval(), data))
+    for view, t in zip(views, module.objective.target, strict=True):
+        assert not t.requires_grad
+        torch.testing.assert_close(t, -module.projector(module(view)))
+    output["loss"].backward()
+    assert all(p.grad is None for p in module.momentum_target.parameters())
+    assert all(p.grad is not None for p in [*module.backbone.parameters(), *module.projector.parameters()])
+
+
+@pytest.mark.parametrize("momentum", [None, 0.9])
+def test_local_views_go_through_the_online_network_alone(build, momentum):
+    module, data = build(objective=Spy(), momentum=momentum, views=5)
+    seen = {"online": [], "target": []}
+    module.backbone.register_forward_pre_hook(lambda _, args: seen["online"].append(args[0]))
+    if momentum is not None:
+        target = module.momentum_target.network[0]
+        target.register_forward_pre_hook(lambda _, args: seen["target"].append(args[0]))
+    _, (views, _) = step((module, data))
+    assert len(module.objective.online) == 5
+    assert len(module.objective.target) == 2
+    assert [any(seen is view for seen in seen["online"]) for view in views] == [True] * 5
+    assert seen["target"] == ([] if momentum is None else views[:2])
+
+
+@pytest.mark.parametrize("widths", [[8], [4, 5]])
+def test_a_predictor_keeps_the_width(build, widths):
+    with pytest.raises(ValueError, match=f"must keep the projector's width 4, got {widths[-1]}"):
+        build(predictor=partial(MLPHead, widths=widths))
+
+
+@pytest.mark.parametrize("coefficient", [-0.1, 1.01])
+def test_momentum_out_of_range(build, coefficient):
+    with pytest.raises(ValueError, match=r"must be in \[0, 1\], got"):
+        build(momentum=coefficient)
+
+
+@pytest.mark.parametrize("kind", ["validation", "test", "predict"])
+@pytest.mark.parametrize("domain", DOMAINS)
+def test_other_steps_return_the_representation(build, domain, kind):
+    module, data = build(domain)
+    x, target = data.eval_batch(torch.arange(8))
+    output = getattr(module.eval(), f"{kind}_step")((x, target), 0)
+    assert set(output) == {"features", "target"}
+    assert torch.equal(output["features"], module(x))
+    assert output["features"].shape == (8, module.num_features)
+    assert torch.equal(output["target"], target)
+
+
+class TestFeatureStd:
+    @pytest.mark.parametrize("scale", [1e-3, 1.0, 1e3])
+    @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+    def test_zero_for_collapsed_features(self, scale, dtype):
+        features = (torch.rand(1, 16) * scale).to(dtype) * torch.arange(1, 9)[:, None].to(dtype)
+        assert feature_std(features).item() == pytest.approx(0.0, abs=2e-2 if dtype == torch.bfloat16 else 1e-6)
+
+    @pytest.mark.parametrize("width", [16, 512])
+    def test_about_one_for_spread_features(self, width):
+        features = torch.randn(4096, width, generator=torch.Generator().manual_seed(0))
+        assert feature_std(features * 7).item() == pytest.approx(1.0, abs=0.02)
+
+    def test_opposite_corners(self):
+        assert feature_std(torch.tensor([[3.0, 3.0], [-1.0, -1.0]])).item() == pytest.approx(1.0)
+
+    def test_finite_for_one_sample(self):
+        assert feature_std(torch.ones(1, 4)).item() == 0.0
+
+
+def test_it_is_logged_of_the_representation(build):
+    module, data = build()
+    logged = {}
+    module.log_dict = lambda values, **_: logged.update(values)
+    module.training_step(data.train_batch(torch.arange(8)), 0)
+    assert set(logged) == {
+        *("train/loss", "train/bound", "train/mutual_information"),
+        *("train/positive_score", "train/negative_score", "train/feature_std"),
+    }
+    assert not any(isinstance(value, torch.Tensor) and value.requires_grad for value in logged.values())
+    nn.init.zeros_(module.backbone.layers[-2].weight)  # features are now the bias: the same for every sample
+    module.training_step(data.train_batch(torch.arange(8)), 0)
+    assert logged["train/feature_std"].item() == pytest.approx(0.0, abs=1e-6)

@@ -1,0 +1,98 @@
+"""Every domain and objective on a GPU, without the command line."""
+
+import pytest
+import torch
+from lightning.pytorch import Trainer, seed_everything
+
+from datamodules import FakeGraphs, FakeImages, FakeTable
+from datamodules.augmentations import (
+    ColorJitter,
+    Compose,
+    FeatureCorruption,
+    Grayscale,
+    HorizontalFlip,
+    NodeDrop,
+    Normalize,
+    RandAugment,
+    RandomChoice,
+    RandomErasing,
+    RandomMask,
+    RandomResizedCrop,
+    Subgraph,
+)
+from lightning_renyicl.callbacks import OnlineProbe
+from lightning_renyicl.encoders import GIN, MLP, ResNet
+from lightning_renyicl.heads import MLPHead
+from lightning_renyicl.lars import LARS
+from lightning_renyicl.modules import GraphModule, TabularModule, VisionModule
+from lightning_renyicl.objectives import CPC, DV, MLCPC, NWJ, RMLCPC, Renyi
+from lightning_renyicl.optim import WarmupCosine
+
+pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU")]
+OBJECTIVES = [CPC, DV, MLCPC, NWJ, RMLCPC, Renyi]
+
+
+def image(**shared):
+    normalize = Normalize((0.5, 0.5, 0.5), (0.25, 0.25, 0.25))
+    jitter = ColorJitter(0.4, 0.4, 0.4, 0.1, probability=0.8)
+    hard = [RandomResizedCrop(32), HorizontalFlip(), jitter, RandAugment(3, 5), Grayscale(), normalize, RandomErasing()]
+    data = FakeImages([Compose(hard)] * 2, normalize)
+    return VisionModule(ResNet(10, cifar_stem=True), **shared), data
+
+
+def table(**shared):
+    data = FakeTable([Compose([FeatureCorruption(0.2), RandomMask(0.2)])] * 2)
+    return TabularModule(lambda columns: MLP(columns, [64, 64]), in_features=16, **shared), data
+
+
+def graph(**shared):
+    data = FakeGraphs([RandomChoice([NodeDrop(), Subgraph()]), NodeDrop()])
+    return GraphModule(GIN, in_features=4, **shared), data
+
+
+@pytest.mark.parametrize("precision", ["32-true", "16-mixed", "bf16-mixed", "bf16-true"])
+@pytest.mark.parametrize("build", [image, table, graph])
+def test_trains(build, precision, tmp_path):
+    seed_everything(0)
+    module, data = build(
+        projector=lambda features: MLPHead(features, [64, 32]),
+        predictor=lambda width: MLPHead(width, [64, width]),
+        objective=RMLCPC(temperature=0.2, gamma=3.0),
+        optimizer=lambda parameters: LARS(parameters, lr=0.1, weight_decay=1e-6),
+        scheduler=WarmupCosine,
+        momentum=0.99,
+    )
+    before = [p.detach().clone() for p in module.momentum_target.parameters()]
+    trainer = Trainer(
+        accelerator="gpu",
+        devices=1,
+        precision=precision,
+        max_epochs=2,
+        logger=False,
+        enable_checkpointing=False,
+        enable_progress_bar=False,
+        callbacks=[OnlineProbe()],
+    )
+    trainer.fit(module, datamodule=data)
+    metrics = trainer.callback_metrics
+    assert trainer.global_step == 8
+    assert torch.isfinite(metrics["train/loss"])
+    assert 0 <= metrics["online_probe/top1"] <= 1
+    assert data.samples.target.device.type == "cuda"
+    after = [p.detach().cpu() for p in module.momentum_target.parameters()]
+    assert any(not torch.equal(a, b) for a, b in zip(before, after, strict=True))
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES)
+def test_equals_the_processor(objective):
+    generator = torch.Generator().manual_seed(0)
+    views = [torch.randn(64, 32, generator=generator) for _ in range(4)]
+    results = []
+    for device in ("cpu", "cuda"):
+        online = [view.to(device, copy=True).requires_grad_() for view in views]
+        with torch.autocast(device, torch.float16 if device == "cuda" else torch.bfloat16):
+            loss, _ = objective(temperature=0.2)(online, online[:2])
+        loss.backward()
+        results.append([loss.detach().cpu(), *[view.grad.cpu() for view in online]])
+    for ours, theirs in zip(*results, strict=True):
+        torch.testing.assert_close(theirs, ours, rtol=1e-4, atol=1e-5)

@@ -1,0 +1,131 @@
+"""Where a run goes by its configuration, without training one."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+import yaml
+
+from lightning_renyicl.run_folder import RunFolder, comparable, default_path, find
+
+CONFIG = {
+    "seed_everything": 0,
+    "trainer": {"max_epochs": 2, "default_root_dir": None, "callbacks": [{"class_path": "OnlineProbe"}]},
+    "model": {"class_path": "M", "init_args": {"alpha": 0.1}},
+    "data": {"class_path": "D"},
+    "ckpt_path": None,
+}
+
+
+def changed(**parts):
+    return {**CONFIG, **parts}
+
+
+def occupy(path, config=CONFIG, text=None):
+    path.mkdir(parents=True)
+    (path / "config.yaml").write_text(yaml.safe_dump(config) if text is None else text)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        (["configs/a.yaml"], "runs/a/seed3"),
+        (["/x/a.yaml", "b.yml"], "runs/a+b/seed3"),
+        (["digits.v2.yaml"], "runs/digits.v2/seed3"),
+        ([], "runs/no-config/seed3"),
+    ],
+)
+def test_default_path(files, expected):
+    assert default_path(files, 3).as_posix() == expected
+
+
+@pytest.mark.parametrize(
+    "same",
+    [
+        {"ckpt_path": "x.ckpt"},
+        {"config": ["a.yaml"]},
+        {"fresh": True},
+        {"trainer": {**CONFIG["trainer"], "default_root_dir": "elsewhere"}},
+    ],
+    ids=lambda part: next(iter(part)),
+)
+def test_how_a_run_was_asked_for_is_no_part_of_it(same):
+    assert comparable(changed(**same)) == comparable(CONFIG)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"seed_everything": 1},
+        {"trainer": {**CONFIG["trainer"], "max_epochs": 3}},
+        {"model": {"class_path": "M", "init_args": {"alpha": 0.2}}},
+        {"data": {"class_path": "E"}},
+    ],
+    ids=lambda part: next(iter(part)),
+)
+def test_what_changes_a_run_is(tmp_path, other):
+    occupy(tmp_path / "seed0")
+    assert find(tmp_path / "seed0", changed(**other)).path == tmp_path / "seed0-2"
+
+
+class TestFind:
+    def test_free(self, tmp_path):
+        assert find(tmp_path / "new", CONFIG).path == tmp_path / "new"
+        (tmp_path / "empty").mkdir()
+        assert find(tmp_path / "empty", CONFIG).path == tmp_path / "empty"
+
+    def test_own(self, tmp_path):
+        occupy(tmp_path / "seed0")
+        assert find(tmp_path / "seed0", CONFIG).path == tmp_path / "seed0"
+
+    def test_own_behind_others(self, tmp_path):
+        occupy(tmp_path / "seed0", changed(seed_everything=8))
+        occupy(tmp_path / "seed0-2", changed(seed_everything=9))
+        occupy(tmp_path / "seed0-3")
+        assert find(tmp_path / "seed0", CONFIG).path == tmp_path / "seed0-3"
+
+    @pytest.mark.parametrize("text", ["model: [", "a: b: c"])
+    def test_damaged_configuration(self, tmp_path, text):
+        occupy(tmp_path / "seed0", text=text)
+        with pytest.raises(ValueError, match=r"config\.yaml is not readable YAML; delete or mend it"):
+            find(tmp_path / "seed0", CONFIG)
+
+    @pytest.mark.parametrize("text", ["", "words", "trainer: 3"])
+    def test_a_file_that_is_no_configuration_is_anothers(self, tmp_path, text):
+        occupy(tmp_path / "seed0", text=text)
+        assert find(tmp_path / "seed0", CONFIG).path == tmp_path / "seed0-2"
+
+
+class TestMetrics:
+    def test_none_of_an_unfinished_run(self, tmp_path):
+        assert RunFolder(tmp_path).metrics is None
+
+    def test_of_a_finished_run(self, tmp_path):
+        (tmp_path / "result.json").write_text(json.dumps({"metrics": {"probe/top1": 0.9, "probe/loss": None}}))
+        assert RunFolder(tmp_path).metrics == {"probe/top1": 0.9, "probe/loss": None}
+
+    @pytest.mark.parametrize("text", ["", "{", "[]", "3", '{"score": 1}'])
+    def test_damaged(self, tmp_path, text):
+        (tmp_path / "result.json").write_text(text)
+        with pytest.raises(ValueError, match=r"result\.json is not a result file"):
+            _ = RunFolder(tmp_path).metrics
+
+
+def test_error_log_comes_and_goes(tmp_path):
+    folder = RunFolder(tmp_path / "new")
+    folder.forget_error()
+    folder.write_error("Traceback")
+    assert (tmp_path / "new/error.log").read_text() == "Traceback"
+    folder.forget_error()
+    assert not (tmp_path / "new/error.log").exists()
+
+
+def test_clear_takes_runs_alone(tmp_path):
+    RunFolder(tmp_path / "none").clear()
+    (tmp_path / "mine").mkdir()
+    RunFolder(tmp_path / "mine").clear()
+    assert (tmp_path / "mine").exists()
+    RunFolder(occupy(tmp_path / "run")).clear()
+    assert not (tmp_path / "run").exists()
