@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.utils.data import DataLoader
 
 from datamodules.augmentations.base import Augmentation
-from datamodules.sampler import BatchIndices, IndexLoader, Indices
+from datamodules.sampler import BatchIndices, Indices, TrainLoader
 from datamodules.seeding import generator_at
 
 Split = Literal["train", "val", "test"]
@@ -65,6 +65,8 @@ class InMemoryDataModule(LightningDataModule):
         self.seed = 0
         self._loaded: Samples | None = None
         self._encoded: Samples | None = None
+        self._train_loader: TrainLoader | None = None
+        self._skip = 0
 
     def load(self) -> Samples:
         """Reads the data; user mistakes and missing files are reported here."""
@@ -132,30 +134,43 @@ class InMemoryDataModule(LightningDataModule):
 
     def feature_dataloader(self, split: Split) -> DataLoader:
         """Index batches of a split in order, each sample once over all processes."""
-        return self._loader(split, train=False)
+        return self._loader(split)
 
     def train_dataloader(self) -> DataLoader:
-        return self._loader("train", train=True)
+        indices, sampler = self._sampler("train", train=True)
+        self._train_loader = TrainLoader(indices, sampler, generator_at(self.seed), self._skip)
+        self._skip = 0
+        return self._train_loader
 
     def val_dataloader(self) -> DataLoader:
-        return self._loader("val", train=False)
+        return self._loader("val")
 
     def test_dataloader(self) -> DataLoader:
-        return self._loader("test", train=False)
+        return self._loader("test")
 
     def predict_dataloader(self) -> DataLoader:
-        return self._loader("test", train=False)
+        return self._loader("test")
 
-    def _loader(self, split: Split, train: bool) -> DataLoader:
+    def state_dict(self) -> dict[str, Any]:
+        """The place within the epoch, so that a run resumed there goes on with the epoch's other batches.
+
+        A subclass adds what it fitted on training rows.
+        """
+        return {"position": 0 if self._train_loader is None else self._train_loader.position}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        self._skip = state_dict["position"]
+
+    def _loader(self, split: Split) -> DataLoader:
+        indices, sampler = self._sampler(split, train=False)
+        return DataLoader(indices, batch_size=None, sampler=sampler, generator=generator_at(self.seed))
+
+    def _sampler(self, split: Split, train: bool) -> tuple[Indices, BatchIndices]:
         rank, world_size = 0, 1
         if self.trainer is not None:
             rank, world_size = self.trainer.global_rank, self.trainer.world_size
         indices = Indices(self.samples.splits[split])
-        sampler = BatchIndices(indices, self.batch_size, train, self.seed, rank, world_size)
-        if train:
-            return IndexLoader(indices, sampler, generator_at(self.seed))
-        # Lightning rebuilds the loader of predictions, which only the signature of DataLoader itself allows.
-        return DataLoader(indices, batch_size=None, sampler=sampler, generator=generator_at(self.seed))
+        return indices, BatchIndices(indices, self.batch_size, train, self.seed, rank, world_size)
 
 
 def apply(x: Any, function: Callable[[Tensor], Tensor]) -> Any:

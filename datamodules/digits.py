@@ -54,9 +54,10 @@ class DigitsTable(InMemoryDataModule):
         return Samples(self.scaler(samples.rows), samples.target, samples.splits)
 
     def state_dict(self) -> dict[str, Any]:
-        return {"scaler": self.scaler.state}
+        return {**super().state_dict(), "scaler": self.scaler.state}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        super().load_state_dict(state_dict)
         self.scaler.state = state_dict["scaler"]
 
 

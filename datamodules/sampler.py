@@ -82,21 +82,20 @@ class BatchIndices(DistributedSampler):
         return -(-share // (self.batch_size // self.num_replicas))
 
 
-class IndexLoader(DataLoader):
+class TrainLoader(DataLoader):
     """A loader of index batches that a run resumed within an epoch continues where it stopped.
-
-    Lightning keeps a loader's ``state_dict`` in its checkpoints and gives it back before the first batch.
 
     Args:
         indices: the split.
         sampler: draws its batches.
         generator: what the loader draws its workers' seed from, so that iterating leaves torch's random state alone.
+        skip: batches of the first epoch that were had before.
     """
 
-    def __init__(self, indices: Indices, sampler: BatchIndices, generator: torch.Generator) -> None:
+    def __init__(self, indices: Indices, sampler: BatchIndices, generator: torch.Generator, skip: int = 0) -> None:
         super().__init__(indices, batch_size=None, sampler=sampler, generator=generator)
-        self._yielded = 0
-        self._skip = 0
+        self._skip = skip
+        self._yielded = skip
 
     def __iter__(self) -> Iterator[Tensor]:  # type: ignore[override]
         self._yielded, self._skip = self._skip, 0
@@ -104,9 +103,7 @@ class IndexLoader(DataLoader):
             self._yielded += 1
             yield batch
 
-    def state_dict(self) -> dict[str, int]:
+    @property
+    def position(self) -> int:
         """Batches of the current epoch that were yielded; 0 after the last."""
-        return {"yielded": self._yielded % max(len(self), 1)}
-
-    def load_state_dict(self, state_dict: dict[str, int]) -> None:
-        self._skip = state_dict["yielded"]
+        return self._yielded % max(len(self), 1)

@@ -121,7 +121,8 @@ class RenyiCLI(LightningCLI):
         try:
             yield
         except Exception:
-            rank_zero_only(self.folder.write_error)(traceback.format_exc())
+            started = getattr(self, "trainer", None) is not None and self.trainer.global_step > 0
+            rank_zero_only(self.folder.write_error)(traceback.format_exc(), started)
             raise
 
     def instantiate_classes(self) -> None:
@@ -262,8 +263,10 @@ def main() -> None:
     """The console script: user mistakes end in one line and exit code 2, with the traceback in ``error.log``."""
     try:
         run()
-    except (OSError, ValueError, MisconfigurationException) as error:
-        if os.environ.get("RENYICL_DEBUG") == "1":
+    except (OSError, ValueError, MisconfigurationException, RuntimeError) as error:
+        # of RuntimeErrors only the one of a checkpoint that doesn't fit the model is the user's
+        fits = not isinstance(error, RuntimeError) or "loading state_dict" in str(error)
+        if os.environ.get("RENYICL_DEBUG") == "1" or not fits:
             raise
         sys.stderr.write(f"error: {readable(str(error))}\n")
         sys.exit(2)
@@ -280,6 +283,12 @@ def quiet_known_warnings() -> None:
         ".*LeafSpec.*",
         ".*torch.jit.script.*",
         ".*batch indices fetched.*",
+        # the probe logs values that it has reduced itself
+        ".*sync_dist=True.*",
+        # the first steps of mixed precision, which the gradient scaler skips
+        ".*lr_scheduler.step.. before .optimizer.step.*",
+        # the data module keeps the place within the epoch
+        ".*ended before the epoch ended and your dataloader is not resumable.*",
     ):
         warnings.filterwarnings("ignore", message)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from typing import Any
 
 from torch import Tensor
 from torch.optim import Optimizer
@@ -47,6 +48,11 @@ class WarmupCosine(LRScheduler):
             return (step + 1) / (self.warmup_steps + 1)
         share = min((step - self.warmup_steps) / (self.total_steps - self.warmup_steps), 1.0)
         return (1.0 + math.cos(math.pi * share)) / 2.0
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Restores the step, not the length: a run that is continued for longer follows the longer schedule."""
+        lengths = {"total_steps": self.total_steps, "warmup_steps": self.warmup_steps}
+        super().load_state_dict({**state_dict, **lengths})
 
     def get_lr(self) -> list[float | Tensor]:
         return [base * self.factor(self.last_epoch) for base in self.base_lrs]

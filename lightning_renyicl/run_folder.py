@@ -50,10 +50,12 @@ class RunFolder:
             raise ValueError(f"{self.config} is not readable YAML; delete or mend it: {error}") from error
         return isinstance(own, dict) and comparable(own) == comparable(config)
 
-    def write_error(self, text: str) -> None:
-        """Leaves the traceback of a failure in ``error.log``."""
+    def write_error(self, text: str, started: bool) -> None:
+        """Leaves the traceback of a failure in ``error.log``; a run that made no step leaves the folder free."""
         self.path.mkdir(parents=True, exist_ok=True)
         (self.path / "error.log").write_text(text)
+        if not started and not self.checkpoint.exists():
+            self.config.unlink(missing_ok=True)
 
     def forget_error(self) -> None:
         """Deletes the traceback of an earlier try."""

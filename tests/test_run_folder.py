@@ -116,7 +116,7 @@ class TestMetrics:
 def test_error_log_comes_and_goes(tmp_path):
     folder = RunFolder(tmp_path / "new")
     folder.forget_error()
-    folder.write_error("Traceback")
+    folder.write_error("Traceback", started=True)
     assert (tmp_path / "new/error.log").read_text() == "Traceback"
     folder.forget_error()
     assert not (tmp_path / "new/error.log").exists()

@@ -108,11 +108,6 @@ class ContrastiveModule(LightningModule):
         scheduler = self._scheduler(optimizer, total_steps, steps_per_epoch)
         return {"optimizer": optimizer, "lr_scheduler": {"scheduler": scheduler, "interval": "step"}}
 
-    def on_train_start(self) -> None:
-        # The schedule's length needed the loader before a checkpoint's state of it was at hand, and Lightning hands
-        # that state to new loaders only: a run resumed within an epoch would start the epoch's batches over.
-        self.trainer.fit_loop._load_combined_loader_states()
-
     def _total_steps(self) -> int:
         total_steps = self.trainer.estimated_stepping_batches
         if math.isinf(total_steps):
