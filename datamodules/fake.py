@@ -23,6 +23,12 @@ def fake_splits(num_samples: int) -> dict[Split, Tensor]:
     return {"train": train, "val": val, "test": test}
 
 
+def check_counts(**counts: int) -> None:
+    """Raises ValueError unless every count is at least 1."""
+    if min(counts.values()) < 1:
+        raise ValueError(f"{', '.join(counts)} must be at least 1, got {', '.join(map(str, counts.values()))}")
+
+
 class FakeImages(ImageDataModule):
     """Noisy copies of one smooth random picture a class, the same at every start.
 
@@ -53,10 +59,7 @@ class FakeImages(ImageDataModule):
         num_classes: int = 10,
     ) -> None:
         super().__init__(views, eval_augmentation, batch_size, num_classes)
-        if min(size, num_samples, num_classes) < 1:
-            raise ValueError(
-                f"size, num_samples and num_classes must be at least 1, got {size}, {num_samples} and {num_classes}"
-            )
+        check_counts(size=size, num_samples=num_samples, num_classes=num_classes)
         self.size = size
         self.num_samples = num_samples
 
@@ -102,11 +105,7 @@ class FakeGraphs(InMemoryDataModule):
         num_classes: int = 2,
     ) -> None:
         super().__init__(views, batch_size, num_classes, in_features)
-        if min(num_samples, in_features, num_classes) < 1:
-            raise ValueError(
-                f"num_samples, in_features and num_classes must be at least 1, "
-                f"got {num_samples}, {in_features} and {num_classes}"
-            )
+        check_counts(num_samples=num_samples, in_features=in_features, num_classes=num_classes)
         self.num_samples = num_samples
         self.width = in_features
 
@@ -156,11 +155,7 @@ class FakeTable(InMemoryDataModule):
         num_classes: int = 4,
     ) -> None:
         super().__init__(views, batch_size, num_classes, in_features)
-        if min(num_samples, in_features, num_classes) < 1:
-            raise ValueError(
-                f"num_samples, in_features and num_classes must be at least 1, "
-                f"got {num_samples}, {in_features} and {num_classes}"
-            )
+        check_counts(num_samples=num_samples, in_features=in_features, num_classes=num_classes)
         self.num_samples = num_samples
         self.width = in_features
 

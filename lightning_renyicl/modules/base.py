@@ -47,9 +47,9 @@ class ContrastiveModule(LightningModule):
         projector: HeadFactory,
         objective: Objective,
         optimizer: OptimizerFactory,
-        scheduler: SchedulerFactory | None,
-        predictor: HeadFactory | None,
-        momentum: float | None,
+        scheduler: SchedulerFactory | None = None,
+        predictor: HeadFactory | None = None,
+        momentum: float | None = None,
     ) -> None:
         super().__init__()
         self.backbone = backbone

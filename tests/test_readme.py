@@ -1,0 +1,30 @@
+"""What the README says is what the project does."""
+
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text()
+
+
+def test_its_table_is_the_demos():
+    assert (ROOT / "results" / "demo.md").read_text() in README
+
+
+def test_its_links_and_configurations_exist():
+    named = re.findall(r"\]\(([^)#]+)\)", README) + re.findall(r"--config (\S+)", README)
+    assert len(named) > 10
+    missing = [path for path in named if not path.startswith("http") and not (ROOT / path).exists()]
+    assert not missing
+
+
+def test_its_python_runs():
+    blocks = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+    assert blocks
+    for block in blocks:
+        exec(block, {})
+
+
+def test_its_make_targets_exist():
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    assert set(re.findall(r"`make ([a-z-]+)`", README)) <= targets
