@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import logging
 import os
 import sys
@@ -10,11 +9,9 @@ import traceback
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, NoReturn
 
-import torch
 import yaml
 from lightning.fabric.utilities.exceptions import MisconfigurationException
 from lightning.pytorch import Callback, LightningDataModule, LightningModule, Trainer
@@ -30,9 +27,7 @@ from lightning_renyicl.callbacks import EmbeddingWriter, ResultJson
 from lightning_renyicl.csv_logger import ContinuedCSVLogger
 from lightning_renyicl.messages import readable
 from lightning_renyicl.run_folder import RunFolder
-
-# What the data module says of itself and the module needs.
-_LINKED = "in_features"
+from lightning_renyicl.stored_config import LINKED, differences, save_arguments, stored_config, values_of
 
 
 class Parser(LightningArgumentParser):
@@ -59,27 +54,21 @@ class RenyiCLI(LightningCLI):
 
     def add_arguments_to_parser(self, parser: LightningArgumentParser) -> None:
         parser.add_argument("--fresh", type=bool, default=False, help="Start over a run that exists.")
-        parser.link_arguments(f"data.{_LINKED}", f"model.init_args.{_LINKED}", apply_on="instantiate")
+        parser.link_arguments(f"data.{LINKED}", f"model.init_args.{LINKED}", apply_on="instantiate")
 
     def parse_arguments(self, parser: LightningArgumentParser, args: Any) -> None:
         """Parses; with ``--ckpt_path`` the checkpoint's model and data sections come first and the user's win."""
         args = list(sys.argv[1:] if args is None else args)
         check_configs(values_of(args, "--config") + values_of(args, "-c"))
-        stored = checkpoint_config(args)
+        stored = stored_config(args)
         if stored:
             args[1:1] = ["--config", yaml.safe_dump(stored)]
         self.config = parser.parse_args(args)
-        if stored:
-            self._say_differences(stored)
+        for line in differences(stored, self._plain_config(self.config.subcommand)) if stored else ():
+            rank_zero_info(line)
 
     def _parse_ckpt_path(self) -> None:
         """Done by :meth:`parse_arguments`, in the order in which the user's values win."""
-
-    def _say_differences(self, stored: dict[str, Any]) -> None:
-        before, now = flatten(stored), flatten(self._plain_config(self.config.subcommand))
-        for key, value in before.items():
-            if key in now and now[key] != value:
-                rank_zero_info(f"{key} is {now[key]!r}; the checkpoint has {value!r}")
 
     def _plain_config(self, subcommand: str) -> dict[str, Any]:
         parser = self._subcommand_parsers[subcommand]
@@ -167,52 +156,6 @@ class RenyiCLI(LightningCLI):
         return kwargs
 
 
-def save_arguments(instance: Any, section: dict[str, Any], data: Any) -> None:
-    """Puts a section's class and arguments among the instance's hyperparameters, which a checkpoint carries."""
-    arguments = dict(section.get("init_args") or {})
-    if isinstance(instance, LightningModule) and _LINKED in inspect.signature(type(instance)).parameters:
-        arguments[_LINKED] = getattr(data, _LINKED)
-    arguments |= {"_class_path": section["class_path"], "_instantiator": "lightning.pytorch.cli.instantiate_module"}
-    instance.save_hyperparameters(arguments)
-
-
-def checkpoint_config(args: list[str]) -> dict[str, Any]:
-    """The model and data sections stored in the checkpoint that ``--ckpt_path`` names; empty if none is named.
-
-    For ``validate`` and ``test`` the run's callbacks come along, so that its protocols report again.
-    """
-    values = values_of(args, "--ckpt_path")
-    if not values or not Path(values[-1]).is_file():
-        if values and values[-1] not in ("null", "last", "best", "hpc", "registry"):
-            raise FileNotFoundError(f"--ckpt_path {values[-1]}: no such file")
-        return {}
-    try:
-        checkpoint = torch.load(values[-1], weights_only=True, map_location="cpu", mmap=True)
-    except Exception as error:
-        reason = str(error).partition("\n")[0]
-        raise ValueError(f"--ckpt_path {values[-1]} is not a checkpoint that loads safely: {reason}") from error
-    if not isinstance(checkpoint, dict) or "pytorch-lightning_version" not in checkpoint:
-        raise ValueError(f"--ckpt_path {values[-1]} is not a checkpoint of Lightning")
-    stored = {}
-    for section, key in (("model", "hyper_parameters"), ("data", "datamodule_hyper_parameters")):
-        arguments = dict(checkpoint.get(key, {}))
-        arguments.pop("_instantiator", None)
-        if section == "model":
-            arguments.pop(_LINKED, None)
-        if "_class_path" in arguments:
-            stored[section] = {"class_path": arguments.pop("_class_path"), "init_args": arguments}
-    run = Path(values[-1]).parent.parent / "config.yaml"
-    if args[0] in ("validate", "test") and run.exists():
-        stored["trainer"] = {"callbacks": yaml.safe_load(run.read_text())["trainer"]["callbacks"]}
-    return stored
-
-
-def values_of(args: list[str], flag: str) -> list[str]:
-    """What the command line gives a flag, in order."""
-    pairs = [arg.split("=", 1) if "=" in arg else [arg, after] for arg, after in pairwise([*args, ""])]
-    return [value for name, value in pairs if name == flag]
-
-
 def check_configs(files: list[str]) -> None:
     """Names the file that is no YAML dictionary, which the parser's own message doesn't."""
     for file in filter(os.path.isfile, files):
@@ -222,16 +165,6 @@ def check_configs(files: list[str]) -> None:
             raise ValueError(f"{file} is not YAML: {error}") from error
         if not isinstance(config, dict | None):
             raise ValueError(f"{file} is not a configuration: expected keys such as trainer, model and data")
-
-
-def flatten(tree: Any, prefix: str = "") -> dict[str, Any]:
-    """Nested dictionaries as one, with dotted keys."""
-    if not isinstance(tree, dict):
-        return {prefix: tree}
-    flat: dict[str, Any] = {}
-    for key, value in tree.items():
-        flat |= flatten(value, f"{prefix}.{key}" if prefix else str(key))
-    return flat
 
 
 def run(args: list[str] | None = None, callbacks: Sequence[Callback] = ()) -> RenyiCLI:

@@ -28,7 +28,7 @@ from lightning_renyicl.modules import GraphModule, TabularModule, VisionModule
 from lightning_renyicl.objectives import CPC, DV, MLCPC, NWJ, RMLCPC, Renyi
 from lightning_renyicl.optim import WarmupCosine
 
-pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU")]
+pytestmark = pytest.mark.gpu
 OBJECTIVES = [CPC, DV, MLCPC, NWJ, RMLCPC, Renyi]
 
 
