@@ -11,7 +11,7 @@ help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
 $(VENV)/installed: setup.cfg pyproject.toml
-	@$(PYTHON) -c 'import sys; sys.exit("Python 3.10 or later is needed, PYTHON=$(PYTHON) is " + sys.version.split()[0] if sys.version_info < (3, 10) else 0)'
+	@$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or later is needed, PYTHON=$(PYTHON) is " + sys.version.split()[0] if sys.version_info < (3, 11) else 0)'
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --editable '.[dev]'
 	@touch $@

@@ -11,7 +11,7 @@ from lightning.pytorch import LightningDataModule
 from torch import Tensor
 from torch.utils.data import DataLoader
 
-from datamodules.augmentations.base import Augmentation
+from datamodules.augmentations.base import Augmentation, Compose, RandomChoice
 from datamodules.sampler import BatchIndices, Indices, TrainLoader
 from datamodules.seeding import generator_at
 
@@ -156,7 +156,9 @@ class InMemoryDataModule(LightningDataModule):
 
         A subclass adds what it fitted on training rows.
         """
-        return {"position": 0 if self._train_loader is None else self._train_loader.position}
+        if self._train_loader is None or self.trainer is None:
+            return {"position": 0}
+        return {"position": self._train_loader.yielded % self.trainer.num_training_batches}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         self._skip = state_dict["position"]
@@ -180,5 +182,5 @@ def apply(x: Any, function: Callable[[Tensor], Tensor]) -> Any:
 
 def fits(view: Augmentation) -> bool:
     """Whether any part of a view learns from training rows; cutting them out costs a copy."""
-    leaves = [part for part in view.modules() if not any(part.children())]
-    return any(type(leaf).fit is not Augmentation.fit for leaf in leaves if isinstance(leaf, Augmentation))
+    passing_on = (Augmentation.fit, Compose.fit, RandomChoice.fit)
+    return any(type(part).fit not in passing_on for part in view.modules() if isinstance(part, Augmentation))

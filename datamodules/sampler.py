@@ -54,11 +54,14 @@ class BatchIndices(DistributedSampler):
         self, indices: Indices, batch_size: int, train: bool, seed: int = 0, rank: int = 0, world_size: int = 1
     ) -> None:
         super().__init__(indices, num_replicas=world_size, rank=rank, shuffle=train, seed=seed, drop_last=train)
-        if batch_size < 1 or batch_size % world_size:
+        if batch_size < 1:
+            raise ValueError(f"batch_size must be at least 1, got {batch_size}")
+        if train and batch_size % world_size:
             raise ValueError(
-                f"batch_size counts the global batch and must be a positive multiple of the {world_size} processes, "
-                f"got {batch_size}"
+                f"batch_size {batch_size} counts the global batch and must divide by {world_size} processes"
             )
+        if not train and 0 < len(indices) < world_size:
+            raise ValueError(f"{world_size} processes cannot share the {len(indices)} samples of an evaluation")
         if train and len(indices) < batch_size:
             raise ValueError(f"batch_size {batch_size} is more than the {len(indices)} training samples")
         self.index = indices.index
@@ -66,7 +69,7 @@ class BatchIndices(DistributedSampler):
         self.train = train
 
     def __iter__(self) -> Iterator[Tensor]:
-        own = self.batch_size // self.num_replicas
+        own = self._own()
         if not self.train:
             share = self.index[self.rank :: self.num_replicas]
             yield from share.split(own) if len(share) else ()
@@ -79,7 +82,11 @@ class BatchIndices(DistributedSampler):
         if self.train:
             return len(self.index) // self.batch_size
         share = len(range(self.rank, len(self.index), self.num_replicas))
-        return -(-share // (self.batch_size // self.num_replicas))
+        return -(-share // self._own())
+
+    def _own(self) -> int:
+        """Samples of a batch on this process."""
+        return max(1, self.batch_size // self.num_replicas)
 
 
 class TrainLoader(DataLoader):
@@ -95,15 +102,10 @@ class TrainLoader(DataLoader):
     def __init__(self, indices: Indices, sampler: BatchIndices, generator: torch.Generator, skip: int = 0) -> None:
         super().__init__(indices, batch_size=None, sampler=sampler, generator=generator)
         self._skip = skip
-        self._yielded = skip
+        self.yielded = skip  # batches of the current epoch
 
     def __iter__(self) -> Iterator[Tensor]:  # type: ignore[override]
-        self._yielded, self._skip = self._skip, 0
-        for batch in islice(super().__iter__(), self._yielded, None):
-            self._yielded += 1
+        self.yielded, self._skip = self._skip, 0
+        for batch in islice(super().__iter__(), self.yielded, None):
+            self.yielded += 1
             yield batch
-
-    @property
-    def position(self) -> int:
-        """Batches of the current epoch that were yielded; 0 after the last."""
-        return self._yielded % max(len(self), 1)

@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 import yaml
 from lightning.fabric.utilities.exceptions import MisconfigurationException
 from lightning.pytorch import Callback, LightningDataModule, LightningModule, Trainer
-from lightning.pytorch.callbacks import LearningRateMonitor, ModelCheckpoint
+from lightning.pytorch.callbacks import Checkpoint, LearningRateMonitor
 from lightning.pytorch.cli import LightningArgumentParser, LightningCLI, SaveConfigCallback
 from lightning.pytorch.loggers import TensorBoardLogger
 from lightning.pytorch.utilities import rank_zero_info, rank_zero_only
@@ -23,7 +23,7 @@ from lightning.pytorch.utilities import rank_zero_info, rank_zero_only
 import datamodules  # noqa: F401  (bare class names in YAML resolve to what is imported)
 import lightning_renyicl.modules  # noqa: F401
 from lightning_renyicl import run_folder
-from lightning_renyicl.callbacks import EmbeddingWriter, ResultJson
+from lightning_renyicl.callbacks import AtomicCheckpointIO, EmbeddingWriter, LastCheckpoint, ResultJson
 from lightning_renyicl.csv_logger import ContinuedCSVLogger
 from lightning_renyicl.messages import readable
 from lightning_renyicl.run_folder import RunFolder
@@ -44,13 +44,17 @@ class RunConfig(SaveConfigCallback):
     def save_config(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
         folder = Path(trainer.default_root_dir)
         folder.mkdir(parents=True, exist_ok=True)
-        self.parser.save(self.config, folder / "config.yaml", skip_none=False, overwrite=True)
+        # as a configuration to run again, not as this call: nothing is to be deleted or loaded by it
+        config = self.config.clone()
+        config.fresh, config.ckpt_path = False, None
+        self.parser.save(config, folder / "config.yaml", skip_none=False, overwrite=True)
 
 
 class RenyiCLI(LightningCLI):
     """LightningCLI with run folders that are continued, and defaults for logging and checkpoints."""
 
     folder: RunFolder
+    fresh: bool = False
 
     def add_arguments_to_parser(self, parser: LightningArgumentParser) -> None:
         parser.add_argument("--fresh", type=bool, default=False, help="Start over a run that exists.")
@@ -82,10 +86,17 @@ class RenyiCLI(LightningCLI):
         if self.subcommand != "fit":
             self.folder = RunFolder(path)
         else:
-            self.folder = run_folder.find(path, self._plain_config("fit"))
-            if config.fresh:
+            plain = self._plain_config("fit")
+            self.folder = run_folder.find(path, plain)
+            if self.folder.path != path:
+                keys = run_folder.differing_keys(RunFolder(path), plain)
+                rank_zero_info(f"{path} holds another configuration ({keys}); this one runs in {self.folder.path}")
+            # A job that its cluster has restarted goes on where it stopped, whatever its command says.
+            self.fresh = config.fresh and os.environ.get("SLURM_RESTART_COUNT", "0") == "0"
+            if self.fresh:
+                # no process writes before all have met, and with this flag none reads either
                 rank_zero_only(self.folder.clear)()
-            metrics = self.folder.metrics
+            metrics = None if self.fresh else self.folder.metrics
             if metrics is not None:
                 scores = ", ".join(
                     f"{name} {'not finite' if value is None else f'{value:.4f}'}" for name, value in metrics.items()
@@ -96,17 +107,19 @@ class RenyiCLI(LightningCLI):
         config.trainer.default_root_dir = str(self.folder.path)
 
     def _root(self, config: Any) -> Path:
+        """The run's own folder for ``fit``, and for the other commands one of their name in it."""
         if config.trainer.default_root_dir is not None:
-            return Path(config.trainer.default_root_dir)
-        if self.subcommand != "fit" and config.ckpt_path and Path(config.ckpt_path).parent.name == "checkpoints":
-            return Path(config.ckpt_path).parent.parent / str(self.subcommand)
-        files = [file for file in config.config or [] if file is not None]
-        path = run_folder.default_path([str(file) for file in files], config.seed_everything)
+            path = Path(config.trainer.default_root_dir)
+        elif self.subcommand != "fit" and config.ckpt_path and Path(config.ckpt_path).parent.name == "checkpoints":
+            path = Path(config.ckpt_path).parent.parent
+        else:
+            files = [file for file in config.config or [] if file is not None]
+            path = run_folder.default_path([str(file) for file in files], config.seed_everything)
         return path if self.subcommand == "fit" else path / str(self.subcommand)
 
     @contextmanager
     def _error_log(self) -> Iterator[None]:
-        """Leaves the traceback of any failure in the run folder."""
+        """Leaves the traceback of a failure of the first process in the run folder."""
         try:
             yield
         except Exception:
@@ -126,19 +139,18 @@ class RenyiCLI(LightningCLI):
         config = self.config_init[self.subcommand].trainer
         folder = str(self.folder.path)
         extra: list[Any] = [ResultJson()]
-        saves = any(isinstance(callback, ModelCheckpoint) for callback in config.callbacks or [])
         if self.subcommand == "fit":
             if config.logger in (None, True):
                 config.logger = [ContinuedCSVLogger(folder), TensorBoardLogger(folder, name="", version="")]
             if config.logger and not config.fast_dev_run:
                 extra.append(LearningRateMonitor("step"))
-            if config.enable_checkpointing is not False and not saves:
-                checkpoints = self.folder.checkpoint
-                extra.append(ModelCheckpoint(checkpoints.parent, checkpoints.stem, enable_version_counter=False))
+            if config.enable_checkpointing is not False and not config.fast_dev_run:
+                extra.append(LastCheckpoint(self.folder.checkpoint))
+                config.plugins = config.plugins or [AtomicCheckpointIO()]
         else:
             config.logger = config.logger or False
-            config.enable_checkpointing = config.enable_checkpointing or saves
-            self.save_config_callback = None
+            config.callbacks = [c for c in config.callbacks or [] if not isinstance(c, Checkpoint)]
+            config.enable_checkpointing = False
         if self.subcommand == "predict":
             extra.append(EmbeddingWriter())
         self.trainer_defaults["callbacks"] += extra
@@ -150,7 +162,8 @@ class RenyiCLI(LightningCLI):
 
     def _prepare_subcommand_kwargs(self, subcommand: str) -> dict[str, Any]:
         kwargs = super()._prepare_subcommand_kwargs(subcommand)
-        if subcommand == "fit" and kwargs.get("ckpt_path") is None and self.folder.checkpoint.exists():
+        continues = subcommand == "fit" and not self.fresh and self.folder.checkpoint.exists()
+        if continues and kwargs.get("ckpt_path") is None:
             rank_zero_info(f"continuing {self.folder.path} from {self.folder.checkpoint.name}")
             kwargs["ckpt_path"] = str(self.folder.checkpoint)
         return kwargs

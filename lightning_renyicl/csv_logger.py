@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from lightning.pytorch.loggers import CSVLogger
+from lightning.pytorch.loggers.logger import rank_zero_experiment
 from lightning.pytorch.utilities import rank_zero_only
 
 
@@ -29,23 +30,28 @@ class ContinuedCSVLogger(CSVLogger):
             with self._path.open(newline="") as file:
                 self._earlier = list(csv.DictReader(file))
 
+    @property
+    @rank_zero_experiment
+    def experiment(self) -> Any:
+        """The writer, whose construction deletes the file of before: its rows go back at once."""
+        new = self._experiment is None
+        writer = super().experiment
+        if new:
+            self._write(writer, self._earlier)
+        return writer
+
     @rank_zero_only
     def log_metrics(self, metrics: Any, step: int | None = None) -> None:
         if self._earlier and step is not None:
-            self._restore([row for row in self._earlier if int(row["step"]) < step])
+            rows, self._earlier = [row for row in self._earlier if int(row["step"]) < step], []
+            self._path.unlink(missing_ok=True)
+            self._write(self.experiment, rows)
         super().log_metrics(metrics, step)
 
-    @rank_zero_only
-    def save(self) -> None:
-        if not self._earlier:  # Lightning saves before the first step: what the file keeps is known only then
-            super().save()
-
-    def _restore(self, rows: list[dict[str, Any]]) -> None:
-        self._earlier = []
-        writer = self.experiment  # deletes the file of before
-        new, writer.metrics = writer.metrics, rows
+    @staticmethod
+    def _write(writer: Any, rows: list[dict[str, Any]]) -> None:
+        writer.metrics = list(rows)
         writer.save()
-        writer.metrics = new
 
     @rank_zero_only
     def log_hyperparams(self, params: dict[str, Any] | Namespace | None = None) -> None:

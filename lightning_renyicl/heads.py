@@ -16,7 +16,7 @@ class Head(nn.Module):
 
 
 class MLPHead(Head):
-    """Linear layers, each but the last with BatchNorm and ReLU (RényiCL, appendix C).
+    """Linear layers, each but the last with BatchNorm and ReLU (RényiCL, appendix "ImageNet experiments").
 
     Linear layers have no bias: the authors' code omits it, the paper's text doesn't say so.
 

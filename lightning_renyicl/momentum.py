@@ -12,7 +12,7 @@ from torch import Tensor, nn
 def cosine_momentum(base: float, step: int, total_steps: int) -> float:
     """The EMA coefficient, from ``base`` at the first optimizer step to 1 at the last by a half cosine.
 
-    RényiCL, appendix C.1. ``step`` counts optimizer steps from 0.
+    RényiCL, appendix "ImageNet experiments". ``step`` counts optimizer steps from 0.
     """
     share = min(step / (total_steps - 1), 1.0) if total_steps > 1 else 1.0
     return 1.0 - (1.0 - base) * (math.cos(math.pi * share) + 1.0) / 2.0

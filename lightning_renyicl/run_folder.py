@@ -11,6 +11,8 @@ from typing import Any
 
 import yaml
 
+_WRITTEN = ("config.yaml", "metrics.csv", "hparams.yaml", "events.out.tfevents.*", "result.json*", "error.log")
+
 
 @dataclass(frozen=True)
 class RunFolder:
@@ -42,10 +44,10 @@ class RunFolder:
 
     def holds(self, config: dict[str, Any]) -> bool:
         """Whether this folder is free, or was made by the same configuration."""
-        if not self.config.exists():
-            return True
         try:
             own = yaml.safe_load(self.config.read_text())
+        except FileNotFoundError:
+            return True
         except yaml.YAMLError as error:
             raise ValueError(f"{self.config} is not readable YAML; delete or mend it: {error}") from error
         return isinstance(own, dict) and comparable(own) == comparable(config)
@@ -62,9 +64,23 @@ class RunFolder:
         (self.path / "error.log").unlink(missing_ok=True)
 
     def clear(self) -> None:
-        """Deletes the run."""
-        if self.config.exists():
-            shutil.rmtree(self.path)
+        """Deletes what a run writes, and nothing else that lies in its folder."""
+        if not self.config.exists():
+            return
+        shutil.rmtree(self.checkpoint.parent, ignore_errors=True)
+        for pattern in _WRITTEN:
+            for path in self.path.glob(pattern):
+                path.unlink(missing_ok=True)
+
+
+def flatten(tree: Any, prefix: str = "") -> dict[str, Any]:
+    """Nested dictionaries as one, with dotted keys."""
+    if not isinstance(tree, dict):
+        return {prefix: tree}
+    flat: dict[str, Any] = {}
+    for key, value in tree.items():
+        flat |= flatten(value, f"{prefix}.{key}" if prefix else str(key))
+    return flat
 
 
 def comparable(config: dict[str, Any]) -> dict[str, Any]:
@@ -73,6 +89,13 @@ def comparable(config: dict[str, Any]) -> dict[str, Any]:
     if isinstance(kept.get("trainer"), dict):
         kept["trainer"] = {key: value for key, value in kept["trainer"].items() if key != "default_root_dir"}
     return kept
+
+
+def differing_keys(folder: RunFolder, config: dict[str, Any], most: int = 3) -> str:
+    """The keys in which a folder's configuration differs from ``config``, the first few of them."""
+    own, asked = (flatten(comparable(c)) for c in (yaml.safe_load(folder.config.read_text()) or {}, config))
+    keys = sorted(key for key in own.keys() | asked.keys() if own.get(key) != asked.get(key))
+    return ", ".join(keys[:most]) + (" …" if len(keys) > most else "")
 
 
 def default_path(configs: Iterable[str | Path], seed: int) -> Path:

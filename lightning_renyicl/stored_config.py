@@ -12,6 +12,8 @@ import torch
 import yaml
 from lightning.pytorch import LightningModule
 
+from lightning_renyicl.run_folder import flatten
+
 LINKED = "in_features"
 """What the data module says of itself and the module needs."""
 
@@ -68,13 +70,3 @@ def differences(stored: dict[str, Any], config: dict[str, Any]) -> Iterator[str]
     for key, value in before.items():
         if key in now and now[key] != value:
             yield f"{key} is {now[key]!r}; the checkpoint has {value!r}"
-
-
-def flatten(tree: Any, prefix: str = "") -> dict[str, Any]:
-    """Nested dictionaries as one, with dotted keys."""
-    if not isinstance(tree, dict):
-        return {prefix: tree}
-    flat: dict[str, Any] = {}
-    for key, value in tree.items():
-        flat |= flatten(value, f"{prefix}.{key}" if prefix else str(key))
-    return flat

@@ -62,3 +62,11 @@ def test_a_resumed_run_that_logs_nothing_keeps_the_file(tmp_path):
     before = (tmp_path / "metrics.csv").read_bytes()
     log(tmp_path, [])
     assert (tmp_path / "metrics.csv").read_bytes() == before
+
+
+def test_a_resumed_run_that_fails_before_it_logs_keeps_the_file(tmp_path):
+    log(tmp_path, range(3))
+    assert ContinuedCSVLogger(str(tmp_path)).experiment is not None  # as the trainer does at its start
+    assert [int(row["step"]) for row in rows(tmp_path)] == [0, 1, 2]
+    log(tmp_path, range(2, 4))
+    assert [int(row["step"]) for row in rows(tmp_path)] == [0, 1, 2, 3]

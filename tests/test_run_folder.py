@@ -127,5 +127,7 @@ def test_clear_takes_runs_alone(tmp_path):
     (tmp_path / "mine").mkdir()
     RunFolder(tmp_path / "mine").clear()
     assert (tmp_path / "mine").exists()
-    RunFolder(occupy(tmp_path / "run")).clear()
-    assert not (tmp_path / "run").exists()
+    run = occupy(tmp_path / "run")
+    (run / "thesis.tex").touch()
+    RunFolder(run).clear()
+    assert [path.name for path in run.iterdir()] == ["thesis.tex"]

@@ -1,7 +1,8 @@
 """Callbacks: one evaluation protocol a file, and what a run leaves behind."""
 
 from lightning_renyicl.callbacks.embedding_writer import EmbeddingWriter
+from lightning_renyicl.callbacks.last_checkpoint import AtomicCheckpointIO, LastCheckpoint
 from lightning_renyicl.callbacks.online_probe import OnlineProbe
 from lightning_renyicl.callbacks.result_json import ResultJson
 
-__all__ = ["EmbeddingWriter", "OnlineProbe", "ResultJson"]
+__all__ = ["AtomicCheckpointIO", "EmbeddingWriter", "LastCheckpoint", "OnlineProbe", "ResultJson"]

@@ -31,7 +31,7 @@ class EmbeddingWriter(BasePredictionWriter):
         frame.insert(0, "target", torch.cat([p["target"] for p in predictions]).cpu().numpy())
         # predictions stand in the order in which the loader's sampler draws rows
         loader: Any = trainer.predict_dataloaders
-        rows = torch.cat(list(loader.sampler)).numpy()
+        rows = torch.cat([torch.as_tensor(row).reshape(-1) for row in loader.sampler]).numpy()
         frame.insert(0, "row", rows[: len(frame)])  # limit_predict_batches leaves the last ones out
         share = f"-{trainer.global_rank}" if trainer.world_size > 1 else ""
         path = Path(trainer.default_root_dir) / f"embeddings{share}.parquet"

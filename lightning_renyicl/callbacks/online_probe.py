@@ -52,9 +52,11 @@ class OnlineProbe(Callback):
             linear.bias.zero_()
         self.probe = nn.Sequential(nn.BatchNorm1d(num_features, affine=False), linear).to(device)
         self.optimizer = torch.optim.Adam(self.probe.parameters(), lr=self.learning_rate)
+        # validating arguments would wait for the device at every batch
+        shared: dict[str, Any] = {"num_classes": num_classes, "ignore_index": -1, "validate_args": False}
         self.metrics = {
-            "top1": MulticlassAccuracy(num_classes, average="micro", ignore_index=-1).to(device),
-            "macro_top1": MulticlassAccuracy(num_classes, average="macro", ignore_index=-1).to(device),
+            "top1": MulticlassAccuracy(average="micro", **shared).to(device),
+            "macro_top1": MulticlassAccuracy(average="macro", **shared).to(device),
         }
 
     @torch.enable_grad()

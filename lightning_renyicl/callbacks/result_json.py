@@ -10,10 +10,13 @@ import subprocess
 import time
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import Any
 
 import torch
 import yaml
 from lightning.pytorch import Callback, LightningModule, Trainer
+from lightning.pytorch.callbacks import Timer
+from lightning.pytorch.utilities import rank_zero_warn
 
 _PACKAGES = ("lightning-renyicl", "torch", "torchvision", "lightning", "torch-geometric", "timm", "torchmetrics")
 _NOT_SCORES = ("train/", "lr-")
@@ -22,46 +25,62 @@ _NOT_SCORES = ("train/", "lr-")
 class ResultJson(Callback):
     """Writes ``result.json`` into the run folder when ``fit``, ``validate`` or ``test`` has ended.
 
-    Keys: ``metrics`` (scores as shares, ``"online_probe/top1": 0.941``), ``config`` (the run's ``config.yaml``),
-    ``seed``, ``versions``, ``device``, ``seconds``, ``commit``. The file is written once and atomically: it exists
-    exactly if the run is finished.
+    Keys: ``metrics`` (scores as shares, ``"online_probe/top1": 0.941``), ``epoch`` (epochs trained when ``fit`` took
+    them, with a warning if more followed), ``config`` (the run's ``config.yaml``), ``seed``, ``versions``, ``device``,
+    ``seconds``, ``commit``. The file is written once and atomically: it exists exactly if the run is finished, which a
+    run cut off by ``max_time`` is not.
     """
 
     def __init__(self) -> None:
         self._start = 0.0
         self._seconds_before = 0.0
+        self._scores: dict[str, float | None] = {}
+        self._epoch: int | None = None
 
     def setup(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
         self._start = time.monotonic()
 
+    def on_validation_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        if trainer.sanity_checking:
+            return
+        self._scores, self._epoch = scores(trainer), trainer.current_epoch + 1
+        if trainer.state.fn == "validate":
+            self._write(trainer, self._scores, None)
+
     def on_fit_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        self._write(trainer)
+        epochs = trainer.max_epochs or 0
+        timers = [callback for callback in trainer.callbacks if isinstance(callback, Timer)]  # type: ignore[attr-defined]
+        out_of_time = any((timer.time_remaining() or 1.0) <= 0 for timer in timers)
+        if out_of_time and not 0 <= epochs <= trainer.current_epoch:
+            return
+        if self._epoch is not None and self._epoch < trainer.current_epoch:
+            rank_zero_warn(
+                f"the scores are of epoch {self._epoch} of {trainer.current_epoch}: choose a "
+                "trainer.check_val_every_n_epoch that divides trainer.max_epochs"
+            )
+        # a run continued after its last epoch takes none again: those that its checkpoint brought stand
+        self._write(trainer, self._scores, self._epoch)
 
     def on_test_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        self._write(trainer)
+        self._write(trainer, scores(trainer), None)
 
-    def on_validation_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        if trainer.state.fn == "validate":
-            self._write(trainer)
+    def state_dict(self) -> dict[str, Any]:
+        seconds = self._seconds_before + time.monotonic() - self._start
+        return {"seconds": seconds, "scores": self._scores, "epoch": self._epoch}
 
-    def state_dict(self) -> dict[str, float]:
-        return {"seconds": self._seconds_before + time.monotonic() - self._start}
-
-    def load_state_dict(self, state_dict: dict[str, float]) -> None:
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         self._seconds_before = state_dict["seconds"]
+        self._scores, self._epoch = state_dict["scores"], state_dict["epoch"]
 
-    def _write(self, trainer: Trainer) -> None:
+    def _write(self, trainer: Trainer, metrics: dict[str, float | None], epoch: int | None) -> None:
         if not trainer.is_global_zero or trainer.fast_dev_run:  # type: ignore[attr-defined]
             return
         folder = Path(trainer.default_root_dir)
         folder.mkdir(parents=True, exist_ok=True)
         config = folder / "config.yaml"
         result = {
-            "metrics": {
-                name: float(value) if math.isfinite(value) else None  # JSON has no NaN
-                for name, value in sorted(trainer.callback_metrics.items())
-                if not name.startswith(_NOT_SCORES)
-            },
+            "metrics": metrics,
+            "epoch": epoch,
             "config": yaml.safe_load(config.read_text()) if config.exists() else None,
             "seed": torch.initial_seed(),
             "versions": versions(),
@@ -72,6 +91,15 @@ class ResultJson(Callback):
         partial = folder / f"result.json.{os.getpid()}"
         partial.write_text(json.dumps(result, indent=2) + "\n")
         partial.replace(folder / "result.json")
+
+
+def scores(trainer: Trainer) -> dict[str, float | None]:
+    """What protocols logged; None for a score that is not finite, since JSON has no NaN."""
+    return {
+        name: float(value) if math.isfinite(value) else None
+        for name, value in sorted(trainer.callback_metrics.items())
+        if not name.startswith(_NOT_SCORES)
+    }
 
 
 def versions() -> dict[str, str]:

@@ -59,6 +59,7 @@ def main() -> None:
                 if any(future.done() and future.exception() for future in futures):
                     pool.shutdown(cancel_futures=True)
                     break
+            bar.update(bar.total - bar.n)
             outcomes = [future.result() for future in futures if not future.cancelled()]
     RESULTS.mkdir(exist_ok=True)
     text = report.table(outcomes)

@@ -24,7 +24,7 @@ class MaxOut(nn.Module):
 
 
 class MLP(Backbone):
-    """Linear layers with BatchNorm and ReLU, and MaxOut at the end (RényiCL, appendix C.3).
+    """Linear layers with BatchNorm and ReLU, and MaxOut at the end (RényiCL, appendix "Tabular experiments").
 
     Shapes: rows ``[N, F]`` to ``[N, widths[-1] / maxout_sets]``.
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterable
 from typing import Any
 
+import torch
 import torch.nn.functional as F
 from lightning.pytorch import LightningModule
 from torch import Tensor
@@ -98,12 +99,18 @@ class ContrastiveModule(LightningModule):
     def configure_optimizers(self) -> Any:
         optimizer = self._optimizer([p for p in self.parameters() if p.requires_grad])
         # A hook of the optimizer itself runs once for each step that happened: not for micro-batches of an accumulated
-        # gradient, and not for a step that the gradient scaler skipped.
+        # gradient, and not for a step that the gradient scaler skipped (but for fused optimizers, which skip inside).
         optimizer.register_step_post_hook(self._follow)
-        if self._scheduler is None:
+        if self.momentum_target is not None and self.dtype in (torch.float16, torch.bfloat16):
+            raise ValueError(
+                f"the momentum encoder's average stands still in {self.dtype}: use a mixed precision or momentum null"
+            )
+        if self._scheduler is None and self.momentum_target is None:
             return optimizer
         self.trainer.fit_loop.setup_data()  # with max_steps alone nothing else has counted the batches yet
-        total_steps = self._total_steps()
+        self.total_steps = total_steps = self._total_steps()
+        if self._scheduler is None:
+            return optimizer
         steps_per_epoch = math.ceil(self.trainer.num_training_batches / self.trainer.accumulate_grad_batches)
         scheduler = self._scheduler(optimizer, total_steps, steps_per_epoch)
         return {"optimizer": optimizer, "lr_scheduler": {"scheduler": scheduler, "interval": "step"}}
@@ -117,9 +124,10 @@ class ContrastiveModule(LightningModule):
     def _follow(self, *_: Any) -> None:
         if self.momentum_target is None:
             return
-        coefficient = cosine_momentum(self.momentum_target.coefficient, self.trainer.global_step, self._total_steps())
+        coefficient = cosine_momentum(self.momentum_target.coefficient, self.trainer.global_step, self.total_steps)
         self.momentum_target.update(self.backbone, self.projector, coefficient)
-        self.log("train/momentum", coefficient)
+        # as a tensor on the CPU: Lightning copies a number to the device, which waits for it
+        self.log("train/momentum", torch.tensor(coefficient))
 
 
 def feature_std(features: Tensor) -> Tensor:

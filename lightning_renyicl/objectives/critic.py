@@ -6,12 +6,13 @@ import math
 from collections.abc import Sequence
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
 from lightning_renyicl.distributed import Group, gather, rank, world_group
 from lightning_renyicl.objectives.functional import mutual_information
 from lightning_renyicl.objectives.objective import Objective
+
+_SMALLEST_NORM = 1e-6
 
 
 class CosineCritic(Objective):
@@ -19,9 +20,9 @@ class CosineCritic(Objective):
 
     .. math:: f(x, y) = \frac{x^\top y}{\tau \|x\| \|y\|}
 
-    Appendix C.1 of RényiCL (Lee and Shin, 2022). A target view t makes positive pairs with every other online view of
-    the same sample and negative pairs with every other sample of the global batch. The loss is minus the bound, summed
-    over the two targets.
+    RényiCL (Lee and Shin, 2022), appendix "ImageNet experiments". A target view t makes positive pairs with every other
+    online view of the same sample and negative pairs with every other sample of the global batch. The loss is minus the
+    bound, summed over the two targets.
 
     Args:
         temperature: tau above 0.
@@ -103,5 +104,7 @@ class CosineCritic(Objective):
 
 
 def _normalise(x: Tensor) -> Tensor:
-    # F.normalize leaves a zero embedding at zero with a finite gradient: its cosine with anything is 0.
-    return F.normalize(x if x.dtype == torch.float64 else x.float(), dim=-1)
+    # A (nearly) zero embedding has cosine 0 with anything and no gradient: that of its direction would be 1 / |x|.
+    x = x if x.dtype == torch.float64 else x.float()
+    norm = torch.linalg.vector_norm(x, dim=-1, keepdim=True)
+    return torch.where(norm > _SMALLEST_NORM, x / norm.clamp_min(_SMALLEST_NORM), 0.0)

@@ -16,7 +16,7 @@ import math
 import torch
 from torch import Tensor
 
-from lightning_renyicl.distributed import Group, gather, world_size
+from lightning_renyicl.distributed import Group, gather
 
 __all__ = ["NonFiniteBoundError", "cpc", "dv", "mlcpc", "mutual_information", "nwj", "renyi", "rmlcpc"]
 
@@ -65,9 +65,9 @@ def _log_mean_exp(x: Tensor) -> Tensor:
     return x.flatten().logsumexp(0) - math.log(x.numel())
 
 
-def _global_log_mean_exp(x: Tensor, group: Group) -> Tensor:
-    """Log of the mean of e^x over all processes, from one scalar a process."""
-    return gather(_log_mean_exp(x), group).logsumexp(0) - math.log(world_size(group))
+def _log_means(terms: Tensor) -> tuple[Tensor, ...]:
+    """Logs of means over all processes, from each process's logs of means ``[W, S]``."""
+    return (terms.logsumexp(0) - math.log(len(terms))).unbind()
 
 
 def _log_mix(a: Tensor, b: Tensor, alpha: float) -> Tensor:
@@ -124,12 +124,9 @@ def mlcpc(p: Tensor, n: Tensor, alpha: float, group: Group = None) -> Tensor:
     """
     check_alpha(alpha)
     p, n = _scores(p, n)
-    mean, log_positive, log_negative = gather(
-        torch.stack([p.mean(), _log_mean_exp(p), _log_mean_exp(n)]), group
-    ).unbind(-1)  # [W] each
-    log_world = math.log(world_size(group))
-    denominator = _log_mix(log_positive.logsumexp(0) - log_world, log_negative.logsumexp(0) - log_world, alpha)
-    return mean.mean() - denominator
+    everywhere = gather(torch.stack([p.mean(), _log_mean_exp(p), _log_mean_exp(n)]), group)  # [W, 3]
+    log_positive, log_negative = _log_means(everywhere[:, 1:])
+    return everywhere[:, 0].mean() - _log_mix(log_positive, log_negative, alpha)
 
 
 def dv(p: Tensor, n: Tensor, alpha: float = 0.0, group: Group = None) -> Tensor:
@@ -148,9 +145,9 @@ def rmlcpc(p: Tensor, n: Tensor, alpha: float, gamma: float, group: Group = None
     .. math:: I = \frac{1}{\gamma-1} \log \overline{e^{(\gamma-1) p}} - \frac{1}{\gamma}
               \log\left(\alpha\, \overline{e^{\gamma p}} + (1-\alpha)\, \overline{e^{\gamma n}}\right)
 
-    Section 3.3 of RényiCL (Lee and Shin, 2022). At gamma = 1 the first term is the mean, and the bound is
-    :func:`mlcpc`. The value is the bound itself; the importance-weighted form of the paper's Algorithm 1 has the same
-    gradient and another value.
+    RényiCL (Lee and Shin, 2022), section "Variational estimation of skew Rényi divergence". At gamma = 1 the first term
+    is the mean, and the bound is :func:`mlcpc`. The value is the bound itself; the importance-weighted form of the
+    paper's Algorithm 1 has the same gradient and another value.
 
     Args:
         p: positive scores.
@@ -167,24 +164,22 @@ def rmlcpc(p: Tensor, n: Tensor, alpha: float, gamma: float, group: Group = None
         return mlcpc(p, n, alpha, group)
     check_alpha(alpha)
     p, n = _scores(p, n)
-    log_positive = _global_log_mean_exp(gamma * p, group)
-    log_negative = _global_log_mean_exp(gamma * n, group)
-    return _power_mean(p, gamma - 1.0, group) - _log_mix(log_positive, log_negative, alpha) / gamma
-
-
-def _power_mean(p: Tensor, delta: float, group: Group) -> Tensor:
-    """(1 / delta) log mean e^(delta p) over the global batch, accurate for delta near 0."""
+    delta = gamma - 1.0
     if abs(delta) > _NEAR_ONE:
-        return _global_log_mean_exp(delta * p, group) / delta
+        terms = torch.stack([_log_mean_exp(gamma * p), _log_mean_exp(gamma * n), _log_mean_exp(delta * p)])
+        log_positive, log_negative, log_first = _log_means(gather(terms, group))
+        return log_first / delta - _log_mix(log_positive, log_negative, alpha) / gamma
     # log mean e^u = log1p(mean expm1(u)) with u about the mean: by Jensen's inequality mean expm1(u) >= 0, so nothing
     # cancels. Where u is so large that e^u could overflow, the plain form is taken.
     centre = gather(p.mean(), group).mean()
     u = delta * (p - centre)
-    largest, near, plain = gather(
-        torch.stack([u.detach().max(), u.clamp(max=_CENTRED_MAX).expm1().mean(), _log_mean_exp(u)]), group
-    ).unbind(-1)  # [W] each
-    plain = plain.logsumexp(0) - math.log(world_size(group))
-    return centre + torch.where(largest.max() > _CENTRED_MAX, plain, near.mean().log1p()) / delta
+    terms = torch.stack([_log_mean_exp(gamma * p), _log_mean_exp(gamma * n), _log_mean_exp(u)])
+    extra = torch.stack([u.clamp(max=_CENTRED_MAX).expm1().mean(), u.detach().max()])
+    everywhere = gather(torch.cat([terms, extra]), group)  # [W, 5]
+    log_positive, log_negative, plain = _log_means(everywhere[:, :3])
+    near, largest = everywhere[:, 3].mean().log1p(), everywhere[:, 4].max()
+    first = centre + torch.where(largest > _CENTRED_MAX, plain, near) / delta
+    return first - _log_mix(log_positive, log_negative, alpha) / gamma
 
 
 def renyi(p: Tensor, n: Tensor, gamma: float, group: Group = None) -> Tensor:
@@ -192,7 +187,7 @@ def renyi(p: Tensor, n: Tensor, gamma: float, group: Group = None) -> Tensor:
 
     .. math:: I = \frac{1}{\gamma-1} \log \overline{e^{(\gamma-1) p}} - \frac{1}{\gamma} \log \overline{e^{\gamma n}}
 
-    Lemma 3.1 of RényiCL (Lee and Shin, 2022), from Birrell et al. (2021). Its variance grows exponentially with the
+    RényiCL (Lee and Shin, 2022), the lemma from Birrell et al. (2021). Its variance grows exponentially with the
     divergence: it is here for comparison.
     """
     return rmlcpc(p, n, 0.0, gamma, group)
@@ -203,8 +198,8 @@ def nwj(p: Tensor, n: Tensor, alpha: float = 0.0, group: Group = None) -> Tensor
 
     .. math:: I = \bar{p} - \alpha\, \overline{e^{p-1}} - (1-\alpha)\, \overline{e^{n-1}}
 
-    Appendix E of RényiCL (Lee and Shin, 2022). The only bound here that exponentiates: with float32 it is finite for
-    scores up to 80.
+    RényiCL (Lee and Shin, 2022), appendix "MI estimation between correlated Gaussians". The only bound here that
+    exponentiates: with float32 it is finite for scores up to 80.
 
     Args:
         p: positive scores.
@@ -218,16 +213,16 @@ def nwj(p: Tensor, n: Tensor, alpha: float = 0.0, group: Group = None) -> Tensor
     """
     check_alpha(alpha)
     p, n = _scores(p, n)
-    mean, log_positive, log_negative, largest = gather(
-        torch.stack([p.mean(), _log_mean_exp(p), _log_mean_exp(n), torch.maximum(p.max(), n.max()).detach()]), group
-    ).unbind(-1)  # [W] each
-    log_world = math.log(world_size(group))
-    denominator = _log_mix(log_positive.logsumexp(0) - log_world, log_negative.logsumexp(0) - log_world, alpha)
-    bound = mean.mean() - (denominator - 1.0).exp()
+    largest = torch.maximum(p.max(), n.max()).detach()
+    everywhere = gather(torch.stack([p.mean(), _log_mean_exp(p), _log_mean_exp(n), largest]), group)  # [W, 4]
+    log_positive, log_negative = _log_means(everywhere[:, 1:3])
+    bound = everywhere[:, 0].mean() - (_log_mix(log_positive, log_negative, alpha) - 1.0).exp()
     # the one place where a step waits for the device: an error cannot be raised without the value
     if not torch.isfinite(bound):
+        if everywhere.isnan().any():
+            raise NonFiniteBoundError("NWJ got scores that are NaN: the embeddings are not finite")
         raise NonFiniteBoundError(
-            f"NWJ exponentiates scores and is not finite at a largest score of {largest.max().item():.4g}: "
+            f"NWJ exponentiates scores and is not finite at a largest score of {everywhere[:, 3].max().item():.4g}: "
             "raise the temperature, or use DV, which stays in log space"
         )
     return bound

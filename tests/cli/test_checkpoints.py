@@ -128,7 +128,7 @@ class TestTheUserWins:
 
     def test_another_folder(self, command, tmp_path, checkpoint):
         assert command("validate", "--ckpt_path", checkpoint, "--trainer.default_root_dir", "mine").code == 0
-        assert scores(tmp_path / "mine")
+        assert scores(tmp_path / "mine/validate")
 
 
 def test_a_checkpoint_without_its_run(command, tmp_path, checkpoint):

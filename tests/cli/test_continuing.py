@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 
 import pytest
@@ -62,3 +63,56 @@ def test_ends_as_if_it_had_not_been_killed(killed, command, tmp_path, fake, curv
     for column in ("lr-SGD", "train/loss", "train/momentum"):
         assert [int(row["step"]) for row in rows if row[column]] == list(range(20))
     assert float([row["train/momentum"] for row in rows if row["train/momentum"]][-1]) == 1.0
+
+
+def test_a_result_that_was_deleted_comes_back(command, tmp_path, fake):
+    """A run continued after its last epoch reports the scores that its checkpoint brought."""
+    assert command("fit", "--config", fake).code == 0
+    result = tmp_path / "runs/fake/seed0/result.json"
+    before = json.loads(result.read_text())
+    result.unlink()
+    assert command("fit", "--config", fake).code == 0
+    after = json.loads(result.read_text())
+    assert before["metrics"]
+    assert (after["metrics"], after["epoch"]) == (before["metrics"], 4)
+
+
+def test_a_users_own_checkpoints_stand_beside_the_last(command, tmp_path, fake):
+    own = "class_path: lightning.pytorch.callbacks.ModelCheckpoint"
+    (tmp_path / "own.yaml").write_text(f"trainer:\n  callbacks:\n    - {own}\n      init_args: {{save_top_k: -1}}\n")
+    assert command("fit", "--config", fake, "--config", "own.yaml").code == 0
+    names = {path.name for path in (tmp_path / "runs/fake+own/seed0").rglob("*.ckpt")}
+    assert "last.ckpt" in names
+    assert len(names) == 5
+
+
+def test_part_of_the_batches_is_a_whole_epoch(command, tmp_path, fake):
+    assert command("fit", "--config", fake, "--trainer.limit_train_batches", "3").code == 0
+    checkpoint = torch.load(tmp_path / "runs/fake/seed0/checkpoints/last.ckpt", weights_only=True)
+    assert checkpoint["global_step"] == 12
+    assert checkpoint["FakeTable"]["position"] == 0
+
+
+def test_a_run_out_of_time_is_not_finished(command, tmp_path, fake):
+    args = ["fit", "--config", fake, "--trainer.max_epochs", "100000", "--trainer.max_time", "00:00:00:01"]
+    assert command(*args).code == 0
+    assert not (tmp_path / "runs/fake/seed0/result.json").exists()
+
+
+def test_fresh_is_not_for_a_job_that_its_cluster_restarts(command, tmp_path, fake, monkeypatch, caplog):
+    caplog.set_level("INFO")
+    assert command("fit", "--config", fake).code == 0
+    monkeypatch.setenv("SLURM_RESTART_COUNT", "1")
+    assert command("fit", "--config", fake, "--fresh", "true").code == 0
+    assert any("is finished" in message for message in caplog.messages)
+
+
+@pytest.mark.parametrize("rank", [0, 1])
+def test_fresh_ends_on_no_process(command, tmp_path, fake, monkeypatch, rank):
+    """Whatever the others have deleted already, a process that is asked for a new run doesn't end as finished."""
+    assert command("fit", "--config", fake).code == 0
+    started = []
+    monkeypatch.setattr("lightning.pytorch.utilities.rank_zero_only.rank", rank)
+    monkeypatch.setattr("lightning_renyicl.cli.RenyiCLI._run_subcommand", lambda self, name: started.append(name))
+    assert command("fit", "--config", fake, "--fresh", "true").code == 0
+    assert started == ["fit"]

@@ -57,8 +57,11 @@ def test_fresh_starts_over(command, tmp_path, fake):
     run = tmp_path / "runs/fake/seed0"
     weights = torch.load(run / "checkpoints/last.ckpt", weights_only=True)["state_dict"]
     (run / "mark").touch()
+    (run / "checkpoints/mark").touch()
     assert command(*args, "--fresh", "true").code == 0
-    assert not (run / "mark").exists()
+    assert (run / "mark").exists()  # what a run did not write stays
+    assert not (run / "checkpoints/mark").exists()
+    assert not yaml.safe_load((run / "config.yaml").read_text())["fresh"]
     again = torch.load(run / "checkpoints/last.ckpt", weights_only=True)["state_dict"]
     torch.testing.assert_close(again, weights, rtol=0, atol=0)
     assert command(*args).code == 0  # and --fresh is no part of the configuration

@@ -94,7 +94,7 @@ def test_optimizers_of_torch(build, fit, weights, optimizer):
 @pytest.mark.parametrize("domain", ["image", "table", "graph"])
 @pytest.mark.parametrize("precision", ["32-true", "bf16-true", "bf16-mixed", "16-mixed"])
 def test_precisions(build, fit, weights, domain, precision):
-    module, data = build(domain, momentum=0.9, samples=16)
+    module, data = build(domain, momentum=None if precision == "bf16-true" else 0.9, samples=16)
     before = weights(module)
     chosen = {"precision": precision}
     if precision == "16-mixed":  # Lightning makes it bf16-mixed on a CPU, unless it is given as a plugin
@@ -105,6 +105,11 @@ def test_precisions(build, fit, weights, domain, precision):
     assert any(not torch.equal(before[name], after[name].float()) for name in before if "backbone" in name)
     assert trainer.callback_metrics["train/loss"].isfinite()
     assert next(module.parameters()).dtype == (torch.bfloat16 if precision == "bf16-true" else torch.float32)
+
+
+def test_a_half_precision_average_would_stand_still(build, fit):
+    with pytest.raises(ValueError, match="average stands still in torch.bfloat16"):
+        fit(build("table", momentum=0.9, samples=16), precision="bf16-true")
 
 
 @pytest.mark.parametrize("domain", ["image", "table", "graph"])

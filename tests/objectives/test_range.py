@@ -33,7 +33,12 @@ def test_nwj_is_finite_up_to_80(alpha):
 
 
 @pytest.mark.parametrize("side", [0, 1])
-@pytest.mark.parametrize("score", [200.0, float("inf"), float("nan")])
+def test_nwj_names_scores_that_are_nan():
+    with pytest.raises(NonFiniteBoundError, match="NaN: the embeddings are not finite"):
+        nwj(torch.tensor([0.0, float("nan")]), torch.zeros(2, 3))
+
+
+@pytest.mark.parametrize("score", [200.0, float("inf")])
 def test_nwj_names_the_overflow(score, side):
     scores = [torch.zeros(4), torch.zeros(4, 3)]
     scores[side].view(-1)[1] = score
