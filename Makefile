@@ -1,5 +1,5 @@
 # Environment: VENV names it, PYTHON makes it. Extra flags of pytest go into ARGS.
-PYTHON ?= python3
+PYTHON := $(or $(PYTHON),python3)
 VENV ?= .venv
 ARGS ?=
 BIN := $(VENV)/bin
@@ -11,6 +11,7 @@ help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
 $(VENV)/installed: setup.cfg pyproject.toml
+	@$(PYTHON) -c '' || { echo 'PYTHON=$(PYTHON) does not run: name a Python 3.11 or later'; exit 2; }
 	@$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or later is needed, PYTHON=$(PYTHON) is " + sys.version.split()[0] if sys.version_info < (3, 11) else 0)'
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --editable '.[dev]'

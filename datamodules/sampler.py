@@ -56,6 +56,8 @@ class BatchIndices(DistributedSampler):
         super().__init__(indices, num_replicas=world_size, rank=rank, shuffle=train, seed=seed, drop_last=train)
         if batch_size < 1:
             raise ValueError(f"batch_size must be at least 1, got {batch_size}")
+        if train and batch_size == 1:
+            raise ValueError("batch_size must be at least 2: one sample has no negative pair")
         if train and batch_size % world_size:
             raise ValueError(
                 f"batch_size {batch_size} counts the global batch and must divide by {world_size} processes"

@@ -9,10 +9,13 @@ import traceback
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from importlib.metadata import version
 from pathlib import Path
+from textwrap import shorten
 from typing import Any, NoReturn
 
 import yaml
+from jsonargparse.typing import NonNegativeInt
 from lightning.fabric.utilities.exceptions import MisconfigurationException
 from lightning.pytorch import Callback, LightningDataModule, LightningModule, Trainer
 from lightning.pytorch.callbacks import Checkpoint, LearningRateMonitor
@@ -31,7 +34,10 @@ from lightning_renyicl.stored_config import LINKED, differences, save_arguments,
 
 
 class Parser(LightningArgumentParser):
-    """A parser whose errors are one readable line and exit code 2."""
+    """A parser that takes no abbreviated flags and whose errors are one readable line and exit code 2."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, allow_abbrev=False, **kwargs)
 
     def error(self, message: str, ex: Exception | None = None) -> NoReturn:
         sys.stderr.write(f"error: {readable(message)}\n")
@@ -55,6 +61,14 @@ class RenyiCLI(LightningCLI):
 
     folder: RunFolder
     fresh: bool = False
+
+    def add_default_arguments_to_parser(self, parser: LightningArgumentParser) -> None:
+        parser.add_argument(
+            "--seed_everything",
+            type=NonNegativeInt,
+            default=self.seed_everything_default,
+            help="Seed of weights, shuffling and augmentations.",
+        )
 
     def add_arguments_to_parser(self, parser: LightningArgumentParser) -> None:
         parser.add_argument("--fresh", type=bool, default=False, help="Start over a run that exists.")
@@ -85,6 +99,10 @@ class RenyiCLI(LightningCLI):
         path = self._root(config)
         if self.subcommand != "fit":
             self.folder = RunFolder(path)
+            if not config.ckpt_path:
+                last = RunFolder(path.parent).checkpoint
+                found = f"; there is {last}" if last.exists() else ""
+                raise ValueError(f"{self.subcommand} needs the checkpoint of a trained model, --ckpt_path{found}")
         else:
             plain = self._plain_config("fit")
             self.folder = run_folder.find(path, plain)
@@ -101,8 +119,9 @@ class RenyiCLI(LightningCLI):
                 scores = ", ".join(
                     f"{name} {'not finite' if value is None else f'{value:.4f}'}" for name, value in metrics.items()
                 )
-                rank_zero_info(f"{self.folder.path} is finished ({scores}); --fresh true starts over")
+                rank_zero_info(f"{self.folder.path} is finished ({scores or 'no scores'}); --fresh true starts over")
                 sys.exit(0)
+            rank_zero_info(f"run folder: {self.folder.path}")
         rank_zero_only(self.folder.forget_error)()
         config.trainer.default_root_dir = str(self.folder.path)
 
@@ -110,6 +129,7 @@ class RenyiCLI(LightningCLI):
         """The run's own folder for ``fit``, and for the other commands one of their name in it."""
         if config.trainer.default_root_dir is not None:
             path = Path(config.trainer.default_root_dir)
+            path = path if path.name else path.resolve()
         elif self.subcommand != "fit" and config.ckpt_path and Path(config.ckpt_path).parent.name == "checkpoints":
             path = Path(config.ckpt_path).parent.parent
         else:
@@ -176,8 +196,9 @@ def check_configs(files: list[str]) -> None:
             config = yaml.safe_load(Path(file).read_text(encoding="utf-8"))
         except (yaml.YAMLError, UnicodeDecodeError) as error:
             raise ValueError(f"{file} is not YAML: {error}") from error
-        if not isinstance(config, dict | None):
-            raise ValueError(f"{file} is not a configuration: expected keys such as trainer, model and data")
+        if not isinstance(config, dict):
+            what = "empty" if config is None else "not a configuration"
+            raise ValueError(f"{file} is {what}: expected keys such as trainer, model and data")
 
 
 def run(args: list[str] | None = None, callbacks: Sequence[Callback] = ()) -> RenyiCLI:
@@ -196,7 +217,10 @@ def run(args: list[str] | None = None, callbacks: Sequence[Callback] = ()) -> Re
         trainer_defaults={"callbacks": list(callbacks)},
         seed_everything_default=0,
         parser_class=Parser,
-        parser_kwargs={"description": "RényiCL: contrastive representation learning on images, tables and graphs"},
+        parser_kwargs={
+            "description": "RényiCL: contrastive representation learning on images, tables and graphs",
+            "version": version("lightning-renyicl"),
+        },
         subclass_mode_model=True,
         subclass_mode_data=True,
         auto_configure_optimizers=False,
@@ -210,16 +234,21 @@ def main() -> None:
     try:
         run()
     except (OSError, ValueError, MisconfigurationException, RuntimeError) as error:
-        # of RuntimeErrors only the one of a checkpoint that doesn't fit the model is the user's
-        fits = not isinstance(error, RuntimeError) or "loading state_dict" in str(error)
-        if os.environ.get("RENYICL_DEBUG") == "1" or not fits:
+        message = str(error)
+        if isinstance(error, RuntimeError):
+            # of RuntimeErrors only that of a checkpoint which doesn't fit the model is the user's
+            if "loading state_dict" not in message:
+                raise
+            message = shorten(f"the checkpoint doesn't fit the model: {readable(message)}", 300, placeholder=" …")
+        if os.environ.get("RENYICL_DEBUG") == "1":
             raise
-        sys.stderr.write(f"error: {readable(str(error))}\n")
+        sys.stderr.write(f"error: {readable(message)}\n")
         sys.exit(2)
 
 
 def quiet_known_warnings() -> None:
     """Silences Lightning's advice that doesn't fit data held in memory and run folders that are continued."""
+    warnings.formatwarning = lambda message, *_: f"warning: {message}\n"
     advertising = logging.getLogger("lightning.pytorch.utilities.rank_zero")
     advertising.addFilter(lambda record: "💡" not in record.getMessage())
     for message in (
@@ -229,6 +258,7 @@ def quiet_known_warnings() -> None:
         ".*LeafSpec.*",
         ".*torch.jit.script.*",
         ".*batch indices fetched.*",
+        ".*when using .ckpt_path., callbacks used to create the checkpoint.*",
         # the probe logs values that it has reduced itself
         ".*sync_dist=True.*",
         # the first steps of mixed precision, which the gradient scaler skips

@@ -27,12 +27,12 @@ class MLPHead(Head):
         last_norm: BatchNorm without affine parameters after the last layer, as on ImageNet's projector.
 
     Raises:
-        ValueError: no widths.
+        ValueError: no widths, or a width below 1.
     """
 
     def __init__(self, in_features: int, widths: Sequence[int], norm: bool = True, last_norm: bool = False) -> None:
-        if not widths:
-            raise ValueError("a head needs at least one layer, got no widths")
+        if not widths or min(widths) < 1:
+            raise ValueError(f"a head needs at least one layer, and widths of at least 1, got {list(widths)}")
         super().__init__(widths[-1])
         layers: list[nn.Module] = []
         width = in_features

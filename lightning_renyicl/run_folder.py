@@ -11,6 +11,7 @@ from typing import Any
 
 import yaml
 
+_COSMETIC = ("default_root_dir", "enable_progress_bar", "enable_model_summary", "profiler")
 _WRITTEN = ("config.yaml", "metrics.csv", "hparams.yaml", "events.out.tfevents.*", "result.json*", "error.log")
 
 
@@ -87,7 +88,7 @@ def comparable(config: dict[str, Any]) -> dict[str, Any]:
     """A resolved configuration without what doesn't change the run: where it lies, and how it was asked for."""
     kept = {key: value for key, value in config.items() if key not in ("config", "ckpt_path", "fresh")}
     if isinstance(kept.get("trainer"), dict):
-        kept["trainer"] = {key: value for key, value in kept["trainer"].items() if key != "default_root_dir"}
+        kept["trainer"] = {key: value for key, value in kept["trainer"].items() if key not in _COSMETIC}
     return kept
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
+from zipfile import is_zipfile
 
 import torch
 import yaml
@@ -33,10 +34,13 @@ def stored_config(args: list[str]) -> dict[str, Any]:
     For ``validate`` and ``test`` the run's callbacks come along, so that its protocols report again.
     """
     values = values_of(args, "--ckpt_path")
-    if not values or not Path(values[-1]).is_file():
-        if values and values[-1] not in ("null", "last", "best", "hpc", "registry"):
-            raise FileNotFoundError(f"--ckpt_path {values[-1]}: no such file")
+    if not values or values[-1] in ("null", "last", "best", "hpc", "registry"):
         return {}
+    if not Path(values[-1]).is_file():
+        what = "is a folder" if Path(values[-1]).is_dir() else "no such file"
+        raise FileNotFoundError(f"--ckpt_path {values[-1]}: {what}")
+    if not is_zipfile(values[-1]):
+        raise ValueError(f"--ckpt_path {values[-1]} is not a checkpoint")
     try:
         checkpoint = torch.load(values[-1], weights_only=True, map_location="cpu", mmap=True)
     except Exception as error:

@@ -12,7 +12,7 @@ def test_its_table_is_the_demos():
 
 
 def test_its_links_and_configurations_exist():
-    named = re.findall(r"\]\(([^)#]+)\)", README) + re.findall(r"--config (\S+)", README)
+    named = re.findall(r"\]\(([^)#]+)\)", README) + re.findall(r"--config (configs/[a-z0-9_/]+\.yaml)", README)
     assert len(named) > 10
     missing = [path for path in named if not path.startswith("http") and not (ROOT / path).exists()]
     assert not missing

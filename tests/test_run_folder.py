@@ -48,6 +48,7 @@ def test_default_path(files, expected):
         {"config": ["a.yaml"]},
         {"fresh": True},
         {"trainer": {**CONFIG["trainer"], "default_root_dir": "elsewhere"}},
+        {"trainer": {**CONFIG["trainer"], "enable_progress_bar": False}},
     ],
     ids=lambda part: next(iter(part)),
 )

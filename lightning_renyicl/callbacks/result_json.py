@@ -121,16 +121,15 @@ def device_name(device: torch.device) -> str:
 
 
 def commit() -> str | None:
-    """The commit of the checkout that this package is imported from, "-dirty" if edited; None outside a checkout."""
-    here = Path(__file__).parent
+    """The commit of the checkout that this package is imported from; None outside a checkout.
+
+    "-dirty" is appended if code differs from it: what runs write doesn't count.
+    """
+    root = Path(__file__).parents[2]
     try:
-        done = subprocess.run(
-            ["git", "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"],
-            cwd=here,
-            capture_output=True,
-            text=True,
-            check=True,
-        )
+        head = subprocess.run(["git", "rev-parse", "HEAD"], cwd=root, capture_output=True, text=True, check=True)
+        code = ["git", "diff", "--quiet", "HEAD", "--", "lightning_renyicl", "datamodules"]
+        dirty = subprocess.run(code, cwd=root, capture_output=True).returncode != 0
     except (OSError, subprocess.CalledProcessError):
         return None
-    return done.stdout.strip() or None
+    return head.stdout.strip() + ("-dirty" if dirty else "")

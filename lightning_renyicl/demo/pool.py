@@ -6,9 +6,10 @@ import logging
 import multiprocessing
 import os
 import queue
+import sys
 import time
 import warnings
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -39,30 +40,43 @@ def _train(job: Job) -> Outcome:
 
 def main() -> None:
     """Trains every domain and seed, prints the table and saves it with a picture."""
+    missing = [config for config in CONFIGS.values() if not Path(config).exists()]
+    if missing:
+        sys.exit(f"error: {missing[0]} does not exist: run the demo in the project's folder")
     start = time.perf_counter()
     # the longest jobs first, so that no core waits at the end
     jobs = [Job(domain, seed) for domain in CONFIGS for seed in range(SEEDS)]
     workers = min(len(jobs), len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
     context = multiprocessing.get_context("spawn")
-    with (
-        context.Manager() as manager,
-        tqdm(total=len(jobs), desc="training runs", bar_format="{l_bar}{bar}| {n:.1f}/{total} [{elapsed}]") as bar,
-    ):
+    with context.Manager() as manager:
         progress = manager.Queue()
-        with ProcessPoolExecutor(workers, context, _start, (progress,)) as pool:
-            futures = [pool.submit(_train, job) for job in jobs]
-            while not all(future.done() for future in futures):
-                try:
-                    bar.update(progress.get(timeout=0.5))
-                except queue.Empty:
-                    bar.refresh()
-                if any(future.done() and future.exception() for future in futures):
-                    pool.shutdown(cancel_futures=True)
-                    break
-            bar.update(bar.total - bar.n)
-            outcomes = [future.result() for future in futures if not future.cancelled()]
+        pool = ProcessPoolExecutor(workers, context, _start, (progress,))
+        try:
+            outcomes = _wait([pool.submit(_train, job) for job in jobs], progress)
+        except BaseException:
+            # Ctrl-C, or a run that failed: the others are not waited for
+            for process in multiprocessing.active_children():
+                process.terminate()
+            raise
+        pool.shutdown()
     RESULTS.mkdir(exist_ok=True)
     text = report.table(outcomes)
     (RESULTS / "demo.md").write_text(text)
     report.picture(outcomes, RESULTS / "demo.png")
     print(f"\n{text}\nsaved {RESULTS / 'demo.md'} and {RESULTS / 'demo.png'} in {time.perf_counter() - start:.0f} s")
+
+
+def _wait(futures: list[Future[Outcome]], progress: Any) -> list[Outcome]:
+    """The outcomes in order, with a bar until the last; a failure is raised at once."""
+    bar_format = "{l_bar}{bar}| {n:.1f}/{total} [{elapsed}<{remaining}]"
+    with tqdm(total=len(futures), desc="training runs", bar_format=bar_format) as bar:
+        while not all(future.done() for future in futures):
+            try:
+                bar.update(min(progress.get(timeout=0.5), bar.total - bar.n))
+            except queue.Empty:
+                bar.refresh()
+            for future in futures:
+                if future.done():
+                    future.result()
+        bar.update(bar.total - bar.n)
+    return [future.result() for future in futures]

@@ -29,6 +29,8 @@ class GIN(Backbone):
     def __init__(self, in_features: int, width: int = 32, layers: int = 3) -> None:
         from torch_geometric.nn import GINConv
 
+        if width < 1 or layers < 1:
+            raise ValueError(f"a GIN needs at least one layer of width 1, got {layers} of width {width}")
         super().__init__(layers * width)
         self.convolutions = nn.ModuleList()
         self.norms = nn.ModuleList()

@@ -40,8 +40,8 @@ class MLP(Backbone):
     def __init__(
         self, in_features: int, widths: Sequence[int] = (2048, 2048, 4096, 4096, 8192), maxout_sets: int = 4
     ) -> None:
-        if not widths:
-            raise ValueError("an MLP needs at least one layer, got no widths")
+        if not widths or min(widths) < 1:
+            raise ValueError(f"an MLP needs at least one layer, and widths of at least 1, got {list(widths)}")
         if maxout_sets < 1 or widths[-1] % maxout_sets:
             raise ValueError(
                 f"maxout_sets must be at least 1 and divide the last of widths, got {maxout_sets} and {list(widths)}"

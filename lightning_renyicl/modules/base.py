@@ -115,7 +115,20 @@ class ContrastiveModule(LightningModule):
         scheduler = self._scheduler(optimizer, total_steps, steps_per_epoch)
         return {"optimizer": optimizer, "lr_scheduler": {"scheduler": scheduler, "interval": "step"}}
 
+    def on_train_epoch_end(self) -> None:
+        """Stops a run whose loss is not finite, before its checkpoint replaces the last good one."""
+        loss = self.trainer.callback_metrics.get("train/loss")
+        if loss is not None and not torch.isfinite(loss):
+            raise ValueError(
+                f"the training loss is {loss.item()} after epoch {self.trainer.current_epoch + 1}: lower the learning "
+                "rate, and look at train/feature_std, which falls towards 0 when features collapse"
+            )
+
     def _total_steps(self) -> int:
+        if self.trainer.accumulate_grad_batches < 1:
+            raise ValueError("trainer.accumulate_grad_batches must be at least 1")
+        if self.trainer.limit_train_batches == 0:
+            raise ValueError("no batch to train on: trainer.limit_train_batches leaves none")
         total_steps = self.trainer.estimated_stepping_batches
         if math.isinf(total_steps):
             raise ValueError("schedules need the length of the training: set trainer.max_epochs or trainer.max_steps")

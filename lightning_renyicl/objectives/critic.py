@@ -107,4 +107,4 @@ def _normalise(x: Tensor) -> Tensor:
     # A (nearly) zero embedding has cosine 0 with anything and no gradient: that of its direction would be 1 / |x|.
     x = x if x.dtype == torch.float64 else x.float()
     norm = torch.linalg.vector_norm(x, dim=-1, keepdim=True)
-    return torch.where(norm > _SMALLEST_NORM, x / norm.clamp_min(_SMALLEST_NORM), 0.0)
+    return torch.where(norm <= _SMALLEST_NORM, 0.0, x / norm.clamp_min(_SMALLEST_NORM))  # NaN stays NaN

@@ -56,12 +56,28 @@ MISTAKES = {
     "no batch": (None, ["--data.batch_size", "0"], "batch_size must be at least 1, got 0"),
     "no length": (None, ["--trainer.max_epochs", "-1"], "set trainer.max_epochs or trainer.max_steps"),
     "precision": (None, ["--trainer.precision", "7"], "precision"),
+    "abbreviated flag": (None, ["--trainer.max_epoch", "1"], "--trainer.max_epoch"),
+    "empty YAML": (write(BAD, ""), ["--config", BAD], f"{BAD} is empty"),
+    "folder for a checkpoint": (lambda folder: (folder / "x").mkdir(), ["--ckpt_path", "x"], "x: is a folder"),
+    "batch of one": (None, ["--data.batch_size", "1"], "batch_size must be at least 2"),
+    "no width": (None, ["--model.projector.widths", "[0]"], "widths of at least 1, got [0]"),
+    "no accumulation": (None, ["--trainer.accumulate_grad_batches", "0"], "accumulate_grad_batches must be at least 1"),
+    "no training": (None, ["--trainer.limit_train_batches", "0"], "trainer.limit_train_batches leaves none"),
+    "not finite": (
+        None,
+        ["--model.optimizer.lr", "1e30"],
+        "the training loss is nan after epoch 1: lower the learning",
+    ),
+    "random seed": (None, ["--seed_everything", "true"], "seed_everything"),
+    "nothing at all": ("fit", [], "required: fit.data, fit.model (a --config gives them)"),
+    "untrained": ("predict", ["--config", "fake.yaml"], "predict needs the checkpoint of a trained model, --ckpt_path"),
 }
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
 def test_one_line_and_exit_code_2(command, tmp_path, fake, mistake):
     prepare, args, message = MISTAKES[mistake]
+    (tmp_path / "fake.yaml").write_text(fake.read_text())
     if isinstance(prepare, str):
         outcome = command(*([prepare] if prepare else []), *args)
     else:

@@ -125,6 +125,13 @@ def test_bound_does_not_depend_on_the_number_of_views(cls):
     torch.testing.assert_close(values[1:], values[:1] * 2)
 
 
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_embeddings_that_are_not_finite_are_not_hidden(value):
+    online = list(embed(2, dtype=torch.float32))
+    online[0] = online[0].detach().index_fill(0, torch.tensor([1]), value)
+    assert RMLCPC()(online, online)[0].isnan()
+
+
 @pytest.mark.parametrize("cls", CLASSES)
 def test_zero_embeddings_have_finite_loss_and_no_gradient(cls):
     online = [view.detach().clone() for view in embed(2, dtype=torch.float32)]
