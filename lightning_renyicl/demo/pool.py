@@ -53,10 +53,13 @@ def main() -> None:
         pool = ProcessPoolExecutor(workers, context, _start, (progress,))
         try:
             outcomes = _wait([pool.submit(_train, job) for job in jobs], progress)
-        except BaseException:
-            # Ctrl-C, or a run that failed: the others are not waited for
+        except BaseException as error:
+            # the other runs are not waited for; killed, since Lightning lets a training outlive SIGTERM
             for process in multiprocessing.active_children():
-                process.terminate()
+                process.kill()
+            if isinstance(error, KeyboardInterrupt):
+                print("\ninterrupted", flush=True)
+                os._exit(130)  # the pool's own exit would wait for its workers
             raise
         pool.shutdown()
     RESULTS.mkdir(exist_ok=True)
