@@ -53,7 +53,7 @@ class RunConfig(SaveConfigCallback):
         # as a configuration to run again, not as this call: nothing is to be deleted or loaded by it
         config = self.config.clone()
         config.fresh, config.ckpt_path = False, None
-        self.parser.save(config, folder / "config.yaml", skip_none=False, overwrite=True)
+        self.parser.save(config, folder / "config.yaml", skip_unset=False, overwrite=True)
 
 
 class RenyiCLI(LightningCLI):
@@ -90,7 +90,7 @@ class RenyiCLI(LightningCLI):
 
     def _plain_config(self, subcommand: str) -> dict[str, Any]:
         parser = self._subcommand_parsers[subcommand]
-        plain: dict[str, Any] = yaml.safe_load(parser.dump(self.config[subcommand], skip_none=False, format="yaml"))
+        plain: dict[str, Any] = yaml.safe_load(parser.dump(self.config[subcommand], skip_unset=False, format="yaml"))
         return plain
 
     def before_instantiate_classes(self) -> None:

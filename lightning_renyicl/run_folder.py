@@ -94,7 +94,8 @@ def comparable(config: dict[str, Any]) -> dict[str, Any]:
 
 def differing_keys(folder: RunFolder, config: dict[str, Any], most: int = 3) -> str:
     """The keys in which a folder's configuration differs from ``config``, the first few of them."""
-    own, asked = (flatten(comparable(c)) for c in (yaml.safe_load(folder.config.read_text()) or {}, config))
+    stored = yaml.safe_load(folder.config.read_text())
+    own, asked = (flatten(comparable(c)) if isinstance(c, dict) else {} for c in (stored, config))
     keys = sorted(key for key in own.keys() | asked.keys() if own.get(key) != asked.get(key))
     return ", ".join(keys[:most]) + (" …" if len(keys) > most else "")
 

@@ -76,7 +76,7 @@ def test_predict_writes_the_representation(command, trained, checkpoint):
     assert frame["row"].tolist() == rows.tolist()
     with torch.no_grad():
         expected = module.eval()(data.samples.rows[rows])
-    torch.testing.assert_close(torch.from_numpy(frame.filter(like="feature_").to_numpy()), expected)
+    torch.testing.assert_close(torch.from_numpy(frame.filter(like="feature_").to_numpy(copy=True)), expected)
 
 
 def test_evaluation_leaves_the_run(command, trained, checkpoint):
