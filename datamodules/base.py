@@ -11,7 +11,7 @@ from lightning.pytorch import LightningDataModule
 from torch import Tensor
 from torch.utils.data import DataLoader
 
-from datamodules.augmentations.base import Augmentation, Compose, RandomChoice
+from datamodules.augmentations.base import Augmentation, Nested
 from datamodules.sampler import BatchIndices, Indices, TrainLoader
 from datamodules.seeding import generator_at
 
@@ -182,5 +182,5 @@ def apply(x: Any, function: Callable[[Tensor], Tensor]) -> Any:
 
 def fits(view: Augmentation) -> bool:
     """Whether any part of a view learns from training rows; cutting them out costs a copy."""
-    passing_on = (Augmentation.fit, Compose.fit, RandomChoice.fit)
-    return any(type(part).fit not in passing_on for part in view.modules() if isinstance(part, Augmentation))
+    inherited = (Augmentation.fit, Nested.fit)
+    return any(type(part).fit not in inherited for part in view.modules() if isinstance(part, Augmentation))

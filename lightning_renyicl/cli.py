@@ -239,7 +239,7 @@ def main() -> None:
             # of RuntimeErrors only that of a checkpoint which doesn't fit the model is the user's
             if "loading state_dict" not in message:
                 raise
-            message = shorten(f"the checkpoint doesn't fit the model: {readable(message)}", 300, placeholder=" …")
+            message = shorten(f"the checkpoint doesn't fit the model: {message}", 300, placeholder=" …")
         if os.environ.get("RENYICL_DEBUG") == "1":
             raise
         sys.stderr.write(f"error: {readable(message)}\n")

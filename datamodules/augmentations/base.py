@@ -33,11 +33,11 @@ class Identity(Augmentation):
         return batch
 
 
-class Compose(Augmentation):
-    """Applies augmentations one after the other.
+class Nested(Augmentation):
+    """An augmentation made of others, which it passes the training rows on to.
 
     Args:
-        augmentations: in the order in which they apply.
+        augmentations: its parts.
     """
 
     def __init__(self, augmentations: Sequence[Augmentation]) -> None:
@@ -48,13 +48,21 @@ class Compose(Augmentation):
         for augmentation in self.augmentations:
             augmentation.fit(train_rows)  # type: ignore[operator]  # a ModuleList forgets the class
 
+
+class Compose(Nested):
+    """Applies augmentations one after the other.
+
+    Args:
+        augmentations: in the order in which they apply.
+    """
+
     def forward(self, batch: Any, generator: Generator) -> Any:
         for augmentation in self.augmentations:
             batch = augmentation(batch, generator)
         return batch
 
 
-class RandomChoice(Augmentation):
+class RandomChoice(Nested):
     """Applies one of several augmentations to each sample, drawn uniformly for every sample by itself.
 
     Tensors ``[N, ...]`` need augmentations that leave samples in one common shape.
@@ -67,14 +75,9 @@ class RandomChoice(Augmentation):
     """
 
     def __init__(self, augmentations: Sequence[Augmentation]) -> None:
-        super().__init__()
+        super().__init__(augmentations)
         if not augmentations:
             raise ValueError("RandomChoice needs at least one augmentation to choose from, got none")
-        self.augmentations = nn.ModuleList(augmentations)
-
-    def fit(self, train_rows: Any) -> None:
-        for augmentation in self.augmentations:
-            augmentation.fit(train_rows)  # type: ignore[operator]  # a ModuleList forgets the class
 
     def forward(self, batch: Any, generator: Generator) -> Any:
         choices = len(self.augmentations)
