@@ -1,14 +1,21 @@
 # Environment: VENV names it, PYTHON makes it. Extra flags of pytest go into ARGS.
+# Tables: SCALE is smoke, small or paper. JOBS runs at a time; DRY=1 only estimates; RERUN=stale makes runs again whose
+# configuration, code or data has changed; FLAGS go to every training, such as FLAGS=--data.root=FOLDER. On a cluster:
+# LAUNCHER=slurm, with PARTITION, GPUS, CPUS and MINUTES of a job.
 PYTHON := $(or $(PYTHON),python3)
 VENV ?= .venv
 ARGS ?=
+SCALE ?= small
+JOBS ?= 1
+FIGURES := figure-mi figure-gaussian-mi
+TABLES := $(addprefix table,1 2 3 4 5 6 7 8 9 10 11 12 13 14 15) table-digits $(FIGURES)
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types imports format bench gpu-check
+.PHONY: help demo test lint types imports format bench gpu-check tables $(TABLES)
 
 help: ## list the targets
-	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
 
 $(VENV)/installed: setup.cfg pyproject.toml
 	@$(PYTHON) -c '' || { echo 'PYTHON=$(PYTHON) does not run: name a Python 3.11 or later'; exit 2; }
@@ -19,6 +26,35 @@ $(VENV)/installed: setup.cfg pyproject.toml
 
 demo: $(VENV)/installed ## train on digits as images, rows and graphs; results/demo.md and demo.png
 	$(BIN)/python -m lightning_renyicl.demo
+
+tables: $(VENV)/installed ## list the tables and their state
+	@$(BIN)/python -m lightning_renyicl.tables --scale $(SCALE) $(if $(RUNS),--runs $(RUNS))
+
+table1: ## ImageNet, linear evaluation
+table2: ## ImageNet, semi-supervised
+table3: ## transfer to object classification
+table4: ## methods with hard augmentations
+table5: ## objectives and augmentations, images and rows
+table6: ## graphs
+table7: ## alpha
+table8: ## MoCo v3, DINO and RényiCL with one augmentation
+table9: ## noisy crop
+table10: ## limited augmentation
+table11: ## data sets of the transfer tasks
+table12: ## few-shot classification
+table13: ## linear transfer
+table14: ## rows
+table15: ## temperature
+table-digits: ## objectives and augmentations on digits; not in the paper
+figure-mi: ## mutual information between views against accuracy
+figure-gaussian-mi: ## mutual information of Gaussians
+
+$(TABLES): $(VENV)/installed
+	$(BIN)/python -m lightning_renyicl.tables $@ --scale $(SCALE) --jobs $(JOBS) $(if $(filter-out 0,$(DRY)),--dry) \
+	  $(if $(RERUN),--rerun $(RERUN)) $(if $(RUNS),--runs $(RUNS)) $(if $(RESULTS),--results $(RESULTS)) \
+	  $(if $(LAUNCHER),--launcher $(LAUNCHER)) $(if $(PARTITION),--partition $(PARTITION)) \
+	  $(if $(GPUS),--gpus $(GPUS)) $(if $(CPUS),--cpus $(CPUS)) $(if $(MINUTES),--minutes $(MINUTES)) \
+	  $(if $(FLAGS),--flags="$(FLAGS)")
 
 test: $(VENV)/installed ## the quick test suite; with DATA=folder also the tests on real data sets
 	$(BIN)/python -m pytest -n 2 --dist worksteal $(if $(DATA),-m "not slow and not gpu") $(ARGS)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal
 
 import torch
@@ -67,6 +68,16 @@ class InMemoryDataModule(LightningDataModule):
         self._encoded: Samples | None = None
         self._train_loader: TrainLoader | None = None
         self._skip = 0
+
+    @property
+    def files(self) -> list[Path]:
+        """What the data is read from, if that lies in files of its own: results go stale when they change."""
+        return []
+
+    def describe(self) -> dict[str, Any]:
+        """The data as really used, for the record: its ``name`` and the ``samples`` in each split."""
+        samples = {split: len(rows) for split, rows in self.samples.splits.items()}
+        return {"name": type(self).__name__, "samples": samples}
 
     def load(self) -> Samples:
         """Reads the data; user mistakes and missing files are reported here."""

@@ -113,6 +113,12 @@ class CIFAR(ImageDataModule):
     def _unpacked(self) -> bool:
         return all((self.root / name).is_file() for name in self._files(True) + self._files(False))
 
+    @property
+    def files(self) -> list[Path]:
+        if self._unpacked():
+            return [self.root / name for name in self._files(True) + self._files(False)]
+        return [self._archive]
+
     def prepare_data(self) -> None:
         if self._unpacked() or self._archive.is_file():
             return

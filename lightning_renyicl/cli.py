@@ -26,6 +26,7 @@ from lightning.pytorch.utilities import rank_zero_info, rank_zero_only
 import datamodules  # noqa: F401  (bare class names in YAML resolve to what is imported)
 import lightning_renyicl.modules  # noqa: F401
 from lightning_renyicl import run_folder
+from lightning_renyicl.atomic import write_text
 from lightning_renyicl.callbacks import AtomicCheckpointIO, EmbeddingWriter, LastCheckpoint, ResultJson
 from lightning_renyicl.csv_logger import ContinuedCSVLogger
 from lightning_renyicl.messages import readable
@@ -53,7 +54,8 @@ class RunConfig(SaveConfigCallback):
         # as a configuration to run again, not as this call: nothing is to be deleted or loaded by it
         config = self.config.clone()
         config.fresh, config.ckpt_path = False, None
-        self.parser.save(config, folder / "config.yaml", skip_unset=False, overwrite=True)
+        # whole or not at all: half a configuration would pass for another one
+        write_text(folder / "config.yaml", self.parser.dump(config, skip_unset=False))
 
 
 class RenyiCLI(LightningCLI):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import platform
 import subprocess
 import time
@@ -18,7 +17,19 @@ from lightning.pytorch import Callback, LightningModule, Trainer
 from lightning.pytorch.callbacks import Timer
 from lightning.pytorch.utilities import rank_zero_warn
 
-_PACKAGES = ("lightning-renyicl", "torch", "torchvision", "lightning", "torch-geometric", "timm", "torchmetrics")
+from lightning_renyicl import provenance
+from lightning_renyicl.atomic import write_text
+
+_PACKAGES = (
+    "lightning-renyicl",
+    "torch",
+    "torchvision",
+    "lightning",
+    "torch-geometric",
+    "timm",
+    "scikit-learn",
+    "torchmetrics",
+)
 _NOT_SCORES = ("train/", "lr-")
 
 
@@ -27,8 +38,9 @@ class ResultJson(Callback):
 
     Keys: ``metrics`` (scores as shares, ``"online_probe/top1": 0.941``), ``epoch`` (epochs trained when ``fit`` took
     them, with a warning if more followed), ``config`` (the run's ``config.yaml``), ``seed``, ``versions``, ``device``,
-    ``seconds``, ``commit``. The file is written once and atomically: it exists exactly if the run is finished, which a
-    run cut off by ``max_time`` is not.
+    ``seconds``, ``commit``, ``sources`` (digests of the code of objective and data), ``data`` (name, samples in each
+    split, digests of its files). The file is written once and atomically: it exists exactly if the run is finished,
+    which a run cut off by ``max_time`` is not.
     """
 
     def __init__(self) -> None:
@@ -78,6 +90,7 @@ class ResultJson(Callback):
         folder = Path(trainer.default_root_dir)
         folder.mkdir(parents=True, exist_ok=True)
         config = folder / "config.yaml"
+        datamodule = trainer.datamodule  # type: ignore[attr-defined]
         result = {
             "metrics": metrics,
             "epoch": epoch,
@@ -87,10 +100,10 @@ class ResultJson(Callback):
             "device": device_name(trainer.strategy.root_device),
             "seconds": round(self._seconds_before + time.monotonic() - self._start, 1),
             "commit": commit(),
+            "sources": provenance.sources([getattr(trainer.lightning_module, "objective", None), datamodule]),
+            "data": described(datamodule),
         }
-        partial = folder / f"result.json.{os.getpid()}"
-        partial.write_text(json.dumps(result, indent=2) + "\n")
-        partial.replace(folder / "result.json")
+        write_text(folder / "result.json", json.dumps(result, indent=2) + "\n")
 
 
 def scores(trainer: Trainer) -> dict[str, float | None]:
@@ -100,6 +113,15 @@ def scores(trainer: Trainer) -> dict[str, float | None]:
         for name, value in sorted(trainer.callback_metrics.items())
         if not name.startswith(_NOT_SCORES)
     }
+
+
+def described(datamodule: Any) -> dict[str, Any]:
+    """What a data module says of its data, with digests of its files; only its class if it says nothing."""
+    description: dict[str, Any] = {"name": type(datamodule).__name__}
+    if hasattr(datamodule, "describe"):
+        description |= datamodule.describe()
+        description["files"] = provenance.fingerprints(datamodule.files)
+    return description
 
 
 def versions() -> dict[str, str]:

@@ -1,0 +1,157 @@
+"""``python -m lightning_renyicl.tables``: what ``make tables`` and ``make tableN`` run."""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+from lightning_renyicl.tables import spec as specs
+from lightning_renyicl.tables.cost import estimate
+from lightning_renyicl.tables.launch import executor_of, on_cluster, on_this_machine
+from lightning_renyicl.tables.progress import Progress
+from lightning_renyicl.tables.render import write
+from lightning_renyicl.tables.scores import collect
+from lightning_renyicl.tables.spec import Spec
+from lightning_renyicl.tables.training import Run, Training, status
+from lightning_renyicl.tables.worker import Worker
+
+
+def parser() -> argparse.ArgumentParser:
+    """The arguments; make's variables of the same names in capitals."""
+    parsed = argparse.ArgumentParser(prog="python -m lightning_renyicl.tables", description=__doc__)
+    parsed.add_argument("table", nargs="?", help="the table to fill; without one, all are listed with their state")
+    parsed.add_argument("--scale", choices=specs.SCALES, default="small", help="default: small")
+    parsed.add_argument("--jobs", type=positive, default=1, help="runs at a time; they share cores and GPUs")
+    parsed.add_argument("--dry", action="store_true", help="only list the runs and estimate their hours")
+    parsed.add_argument("--rerun", choices=["stale"], help="run again what is done but stale")
+    parsed.add_argument("--runs", type=Path, default=Path("runs"), help="folder of the runs")
+    parsed.add_argument("--results", type=Path, default=Path("results"), help="folder of the rendered tables")
+    parsed.add_argument(
+        "--launcher", choices=["process", "slurm", "local"], default="process", help="slurm, local: submitit"
+    )
+    parsed.add_argument("--partition", help="Slurm partition")
+    parsed.add_argument("--gpus", type=int, default=1, help="GPUs of a job")
+    parsed.add_argument("--cpus", type=positive, default=4, help="cores of a job")
+    parsed.add_argument("--minutes", type=positive, default=24 * 60, help="time of a job; longer runs go on in another")
+    parsed.add_argument("--flags", default="", help="more flags of fit and test, such as --data.root=FOLDER")
+    return parsed
+
+
+def positive(text: str) -> int:
+    """A whole number of at least 1."""
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"must be at least 1, got {text}")
+    return number
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Runs what is missing of a table and renders it; the exit code is 1 if a run failed, 2 after a mistake."""
+    options = parser().parse_args(arguments)
+    try:
+        if options.table is None:
+            return overview(options)
+        spec = specs.load(options.table)
+        runs = runs_of(spec, options)
+        finished = ("done",) if options.rerun else ("done", "stale")
+        waiting = [run for run in runs if status(run).state not in finished]
+        if options.dry:
+            return estimate(waiting, tuple(options.flags.split()))
+        return fill(spec, options, len(runs) - len(waiting), waiting)
+    except KeyboardInterrupt:
+        print("\ninterrupted; the same command goes on", file=sys.stderr)
+        return 130
+    except (OSError, ValueError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+
+
+def runs_of(spec: Spec, options: argparse.Namespace) -> list[Run]:
+    """All runs of a table, those of the first seed first."""
+    flags = tuple(options.flags.split())
+    trainings = spec.trainings(options.scale)
+    return [
+        Run(training, seed, options.runs, flags) for seed in range(spec.seeds[options.scale]) for training in trainings
+    ]
+
+
+def overview(options: argparse.Namespace) -> int:
+    """Every table and how many of its cells are done, failed, missing and not run, at one scale."""
+    lines: list[tuple[str, ...]] = [("table", "done", "failed", "missing", "not run", f"scale {options.scale}")]
+    for name in specs.names():
+        spec = specs.load(name)
+        states = {run: status(run).state for run in runs_of(spec, options)}
+        counts = Counter(
+            state_of(spec.training(row, column, options.scale), states) for row in spec.rows for column in spec.columns
+        )
+        stale = f" ({counts['stale']} stale)" if counts["stale"] else ""
+        numbers = [str(counts[state]) for state in ("failed", "missing", "not run")]
+        lines.append((name, f"{counts['done'] + counts['stale']}{stale}", *numbers, spec.title))
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    for line in lines:
+        print("  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)).rstrip())
+    return 0
+
+
+def state_of(training: Training | str, states: dict[Run, str]) -> str:
+    """The state of a cell: that of its seeds together."""
+    if isinstance(training, str):
+        return "not run"
+    own = {state for run, state in states.items() if run.training == training}
+    if own & {"failed", "damaged"}:
+        return "failed"
+    if own <= {"done", "stale"}:
+        return "stale" if "stale" in own else "done"
+    return "missing"
+
+
+def fill(spec: Spec, options: argparse.Namespace, done: int, waiting: list[Run]) -> int:
+    """Makes the runs that a table waits for, then renders it."""
+    flags = tuple(options.flags.split())
+    worker = Worker(flags, options.rerun is not None)
+    progress = Progress(f"{spec.name} {options.scale}", done, waiting)
+    if options.launcher == "process":
+        outcomes = on_this_machine(worker, waiting, options.jobs, progress.look)
+    else:
+        resources = (options.jobs, options.partition, options.gpus, options.cpus, options.minutes)
+        outcomes = on_cluster(executor_of(options.launcher, options.runs, *resources), worker, waiting, progress.look)
+    failed = []
+    with interruptible(), closing(progress), closing(outcomes):
+        for outcome in outcomes:
+            progress.finish(outcome.run)
+            if outcome.state in ("failed", "busy"):
+                failed.append(outcome.run)
+                reason = outcome.message or "another process has it"
+                progress.write(f"{outcome.state}: {outcome.run.folder}: {reason}")
+    table = collect(spec, options.scale, options.runs, flags)
+    files = write(table, options.results)
+    print(f"\n{files[0].read_text()}")
+    print(f"saved {', '.join(map(str, files))}")
+    if failed:
+        print(f"{len(failed)} of {len(waiting)} runs failed; the same command tries them again", file=sys.stderr)
+    return 1 if failed else 0
+
+
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """Takes SIGTERM, and SIGHUP unless it is ignored, for an interrupt from the keyboard."""
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    signals = [signal.SIGTERM] + [signal.SIGHUP] * (signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN)
+    before = {each: signal.signal(each, interrupt) for each in signals}
+    try:
+        yield
+    finally:
+        for each, handler in before.items():
+            signal.signal(each, handler)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

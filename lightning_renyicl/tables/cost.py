@@ -1,0 +1,79 @@
+"""What a table would cost, before it starts."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from lightning_renyicl.tables import command
+from lightning_renyicl.tables.launch import cores
+from lightning_renyicl.tables.lock import lock
+from lightning_renyicl.tables.progress import trained
+from lightning_renyicl.tables.training import Run, Training
+from lightning_renyicl.tables.worker import explain, without_slurm
+
+SAME_COST = ("objectives", "grids")
+"""Folders of overlays that don't change what a step costs."""
+
+
+def estimate(runs: Sequence[Run], flags: tuple[str, ...]) -> int:
+    """Prints the runs that are to be made and their hours, one after the other, on this machine.
+
+    Every configuration is timed for a few steps, on made-up data of the same shape where the table names some.
+
+    Args:
+        runs: those that are missing.
+        flags: flags of ``fit`` that say where it runs.
+
+    Returns:
+        The exit code: 1 if a configuration cannot be timed.
+    """
+    command.prepare(cores())
+    seconds: dict[tuple[str, ...], float | None] = {}
+    by_training: dict[Training, list[Run]] = {}
+    for run in runs:
+        by_training.setdefault(run.training, []).append(run)
+    total, unknown = 0.0, 0
+    for training, own in by_training.items():
+        key = timed_configs(training)
+        if key not in seconds:
+            seconds[key] = time_steps(key, flags)
+        each = seconds[key]
+        if each is None:
+            unknown += len(own)
+            print(f"{training.name}: {len(own)} runs, ? hours")
+            continue
+        hours = sum(1 - trained(run.folder) for run in own) * each / 3600
+        total += hours
+        print(f"{training.name}: {len(own)} runs of {each / 3600:.2f} hours, {hours:.2f} hours")
+    missing = f", and {unknown} runs that could not be timed" if unknown else ""
+    print(f"{len(runs)} runs to make: {total:.1f} hours on this machine, one after the other{missing}")
+    return 1 if unknown else 0
+
+
+def timed_configs(training: Training) -> tuple[str, ...]:
+    """The configurations that say what a step costs."""
+    own = tuple(path for path in training.configs if Path(path).parent.name not in SAME_COST)
+    return own if training.timed_on is None else (*own, training.timed_on)
+
+
+def time_steps(configs: tuple[str, ...], flags: tuple[str, ...]) -> float | None:
+    """Seconds of a whole run, from a few steps of it; None, with a line that says why, if it doesn't start."""
+    with tempfile.TemporaryDirectory() as name, lock(Path(name) / "lock") as descriptor:
+        assert descriptor is not None
+        folder = Path(name)
+        log, result = folder / "log.txt", folder / "cost.json"
+        arguments = ["fit", *(f"--config={path}" for path in configs), *flags]
+        arguments += [f"--trainer.default_root_dir={folder / 'run'}", "--trainer.logger=false"]
+        arguments += ["--trainer.enable_progress_bar=false", "--trainer.enable_model_summary=false"]
+        arguments += ["--trainer.callbacks+=StepTimer", f"--trainer.callbacks.path={result}"]
+        child = command.start(arguments, log, descriptor, without_slurm())
+        child.join()
+        if child.exitcode or not result.exists():
+            print(explain(child.exitcode or 0, " ".join(configs), log))
+            return None
+        cost = json.loads(result.read_text())
+    print(f"{' '.join(configs)}: {cost['steps']:,} steps of {cost['step_seconds']:.3g} s")
+    return float(cost["seconds"])

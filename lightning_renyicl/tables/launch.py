@@ -1,0 +1,136 @@
+"""Where runs execute: on this machine, a few at a time, or as jobs of a cluster."""
+
+from __future__ import annotations
+
+import os
+import queue
+import time
+from collections.abc import Callable, Generator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lightning_renyicl.tables import command
+from lightning_renyicl.tables.training import Run
+from lightning_renyicl.tables.worker import Outcome, Worker
+
+POLL = 1.0  # seconds between looks at what runs
+
+
+def on_this_machine(worker: Worker, runs: Sequence[Run], jobs: int, look: Callable[[], None]) -> Generator[Outcome]:
+    """Executes runs in ``jobs`` processes, which divide cores and GPUs among them.
+
+    A run that another process has is waited for after all others.
+
+    Args:
+        worker: what executes one.
+        runs: the runs, in order.
+        jobs: how many at a time.
+        look: called about every second.
+    """
+    command.prepare(threads=max(1, cores() // jobs))
+    slots: queue.SimpleQueue[dict[str, str]] = queue.SimpleQueue()
+    for slot in range(jobs):
+        slots.put(gpu_of(slot, jobs))
+
+    def work(run: Run, patient: bool) -> Outcome:
+        environment = slots.get()
+        try:
+            return worker(run, environment, patient)
+        finally:
+            slots.put(environment)
+
+    with ThreadPoolExecutor(jobs) as pool:
+        try:
+            busy = []
+            for outcome in finished([pool.submit(work, run, False) for run in runs], look):
+                if outcome.state == "busy":
+                    busy.append(outcome.run)
+                else:
+                    yield outcome
+            yield from finished([pool.submit(work, run, True) for run in busy], look)
+        except BaseException:
+            worker.stop()
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def finished(futures: list[Future[Outcome]], look: Callable[[], None]) -> Generator[Outcome]:
+    """Outcomes as they come."""
+    waiting = set(futures)
+    while waiting:
+        done, waiting = wait(waiting, timeout=POLL, return_when=FIRST_COMPLETED)
+        for future in done:
+            yield future.result()
+        look()
+
+
+def cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def gpu_of(slot: int, jobs: int) -> dict[str, str]:
+    """The variable that gives one of several processes a GPU of its own, if there are several."""
+    visible = os.environ.get("CUDA_VISIBLE_DEVICES")
+    count = len(list(Path("/dev").glob("nvidia[0-9]*")))
+    gpus = [str(index) for index in range(count)] if visible is None else visible.split(",")
+    return {"CUDA_VISIBLE_DEVICES": gpus[slot % len(gpus)]} if jobs > 1 and len(gpus) > 1 else {}
+
+
+@dataclass(frozen=True)
+class Job:
+    """A run as a job of a cluster, which goes on in another job when its time is up."""
+
+    worker: Worker
+    run: Run
+
+    def __call__(self) -> Outcome:
+        command.prepare(threads=cores())
+        return self.worker(self.run)
+
+    def checkpoint(self) -> Any:
+        """What submitit submits in place of a job that is preempted or out of time; the run has its own checkpoint."""
+        from submitit.helpers import DelayedSubmission
+
+        return DelayedSubmission(self)
+
+
+def on_cluster(executor: Any, worker: Worker, runs: Sequence[Run], look: Callable[[], None]) -> Generator[Outcome]:
+    """Executes every run as a job of submitit's ``executor``; jobs outlive the process that waits for them here."""
+    with executor.batch():
+        waiting = {executor.submit(Job(worker, run)): run for run in runs}
+    while waiting:
+        for job in [job for job in waiting if job.done()]:
+            run = waiting.pop(job)
+            error = job.exception()
+            yield job.result() if error is None else Outcome(run, "failed", f"job {job.job_id}: {error}")
+        look()
+        time.sleep(POLL)
+
+
+def executor_of(
+    cluster: str, folder: Path, jobs: int, partition: str | None, gpus: int, cpus: int, minutes: int
+) -> Any:
+    """Submitit's executor: ``slurm``, or ``local`` for jobs as processes of this machine.
+
+    Raises:
+        ValueError: submitit is not installed, or the cluster's commands are not there.
+    """
+    try:
+        import submitit
+    except ModuleNotFoundError as error:
+        raise ValueError(f"LAUNCHER={cluster} needs submitit: pip install 'lightning-renyicl[cluster]'") from error
+    try:
+        executor = submitit.AutoExecutor(folder / "jobs", cluster)
+    except (RuntimeError, ValueError) as error:
+        raise ValueError(f"LAUNCHER={cluster}: {error}") from error
+    executor.update_parameters(
+        timeout_min=minutes,
+        gpus_per_node=gpus,
+        cpus_per_task=cpus,
+        slurm_partition=partition,
+        slurm_array_parallelism=jobs,
+    )
+    return executor

@@ -1,0 +1,192 @@
+"""The numbers of a table: the paper's and those of the runs that are done."""
+
+from __future__ import annotations
+
+import csv
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import mean, stdev
+from typing import Any
+
+from lightning_renyicl.tables.spec import SPECS, Spec
+from lightning_renyicl.tables.training import Run, Training, status
+
+PERCENT = 100
+
+
+@dataclass(frozen=True)
+class Score:
+    """Values of several seeds.
+
+    Attributes:
+        values: by seed, in per cent.
+    """
+
+    values: dict[int, float]
+
+    @property
+    def mean(self) -> float:
+        """Their mean; NaN of none."""
+        return mean(self.values.values()) if self.values else math.nan
+
+    @property
+    def std(self) -> float:
+        """Their sample standard deviation; NaN of fewer than two."""
+        return stdev(self.values.values()) if len(self.values) > 1 else math.nan
+
+    def __sub__(self, other: Score) -> Score:
+        """Differences of the seeds that both have."""
+        return Score(
+            {seed: self.values[seed] - other.values[seed] for seed in self.values.keys() & other.values.keys()}
+        )
+
+    def __bool__(self) -> bool:
+        return bool(self.values)
+
+    def ahead_of(self, other: Score) -> bool:
+        """Whether the means differ by more than the standard deviation of a difference of two single runs."""
+        return self.mean - other.mean > math.hypot(self.std, other.std)
+
+
+@dataclass
+class Cell:
+    """One cell.
+
+    Attributes:
+        paper: the paper's number as printed; the empty string if it has none.
+        spread: what the paper prints after ±.
+        paper_gain: what the paper prints in parentheses.
+        score: of the runs that are done.
+        gain: over the line that the specification names.
+        not_run: why nothing is trained for it; None if something is.
+        dataset: what the runs used.
+        stale: whether any of its runs is.
+        best: whether it is ahead of what it is compared with.
+    """
+
+    paper: str = ""
+    spread: str = ""
+    paper_gain: str = ""
+    score: Score = Score({})
+    gain: Score = Score({})
+    not_run: str | None = None
+    dataset: str = ""
+    stale: bool = False
+    best: bool = False
+
+
+@dataclass
+class Table:
+    """Everything that a rendered table says.
+
+    Attributes:
+        spec: rows and columns.
+        scale: smoke, small or paper.
+        cells: by labels of row and column.
+        results: of the runs that are done.
+        remarks: what is stale or lacks its metric.
+    """
+
+    spec: Spec
+    scale: str
+    cells: dict[tuple[str, str], Cell]
+    results: list[dict[str, Any]]
+    remarks: list[str]
+
+
+def collect(spec: Spec, scale: str, root: Path, flags: tuple[str, ...] = ()) -> Table:
+    """Reads the results of a table's runs."""
+    printed = paper(spec.name)
+    table = Table(spec, scale, {}, [], [])
+    known: dict[Training, tuple[Score, str, bool]] = {}
+    for row in spec.rows:
+        for column in spec.columns:
+            value, spread = printed.get((row, column), ("", ""))
+            cell = Cell(value, spread, printed.get((row, f"{column}, gain"), ("", ""))[0])
+            training = spec.training(row, column, scale)
+            if isinstance(training, str):
+                cell.not_run = training or None
+            else:
+                if training not in known:
+                    known[training] = score_of(training, spec, root, flags, table)
+                cell.score, cell.dataset, cell.stale = known[training]
+            table.cells[row, column] = cell
+    subtract(table)
+    mark_best(table)
+    return table
+
+
+def score_of(
+    training: Training, spec: Spec, root: Path, flags: tuple[str, ...], table: Table
+) -> tuple[Score, str, bool]:
+    """Values of a training's seeds, the data that they used, and whether any is stale."""
+    values: dict[int, float] = {}
+    datasets: dict[str, None] = {}
+    reasons: dict[str, None] = {}
+    for seed in range(spec.seeds[table.scale]):
+        found = status(Run(training, seed, root, flags))
+        if found.result is None:
+            continue
+        table.results.append(found.result)
+        reasons |= dict.fromkeys(found.reasons if found.state == "stale" else ())
+        value = found.result["metrics"].get(spec.metric)
+        if value is None:
+            table.remarks.append(f"{training.name}, seed {seed}, has no finite {spec.metric}")
+            continue
+        values[seed] = PERCENT * value
+        datasets[dataset_of(found.result)] = None
+    if reasons:
+        table.remarks.append(f"stale: {training.name} ({'; '.join(reasons)})")
+    return Score(values), "; ".join(datasets), bool(reasons)
+
+
+def subtract(table: Table) -> None:
+    """Fills cells that are differences of others, and gains."""
+    for (row, column), cell in table.cells.items():
+        across, down = table.spec.columns[column], table.spec.rows[row]
+        pair = [(name, column) for name in down.difference or ()] or [(row, name) for name in across.difference or ()]
+        if pair:
+            first, second = (table.cells[key] for key in pair)
+            cell.score = first.score - second.score
+            cell.not_run = first.not_run or second.not_run
+            cell.dataset, cell.stale = first.dataset, first.stale or second.stale
+        if across.gain_over or down.gain_over:
+            over = (row, across.gain_over) if across.gain_over else (down.gain_over, column)
+            cell.gain = cell.score - table.cells[over].score  # type: ignore[index]
+
+
+def mark_best(table: Table) -> None:
+    """Marks a cell that is ahead of every other one of its column, or of its row, by more than the spread."""
+    down = table.spec.best_of == "columns"
+    for key, cell in table.cells.items():
+        line = table.spec.rows[key[0]] if down else table.spec.columns[key[1]]
+        others = [
+            other.score
+            for name, other in table.cells.items()
+            if name != key and name[down] == key[down] and other.score
+        ]
+        differs = line.difference or (table.spec.columns if down else table.spec.rows)[key[down]].difference
+        cell.best = bool(others) and not differs and all(cell.score.ahead_of(other) for other in others)
+
+
+def dataset_of(result: dict[str, Any]) -> str:
+    """The data as really used: its class, the samples in each split, and how much of an epoch was left out."""
+    data = result.get("data") or {"name": "unknown"}
+    facts = [f"{size:,} {split}" for split, size in data.get("samples", {}).items() if size]
+    trainer = (result["config"] or {}).get("trainer", {})
+    for split in ("train", "test"):
+        limit = trainer.get(f"limit_{split}_batches")
+        if limit not in (None, 1.0):
+            facts.append(f"{split} limited to {limit} {'batches' if isinstance(limit, int) else 'of its batches'}")
+    return f"{data['name']} ({', '.join(facts)})" if facts else str(data["name"])
+
+
+def paper(table: str) -> dict[tuple[str, str], tuple[str, str]]:
+    """The paper's numbers and spreads of a table, as printed, by labels of row and column."""
+    with (SPECS / "paper.csv").open(newline="", encoding="utf-8") as file:
+        return {
+            (line["row"], line["column"]): (line["value"], line["spread"])
+            for line in csv.DictReader(file)
+            if f"table{line['table']}" == table
+        }

@@ -1,0 +1,195 @@
+"""What a table consists of: its rows and columns, and the training that each cell asks for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from lightning_renyicl.tables.training import Training, read_yaml
+
+SCALES = ("smoke", "small", "paper")
+CONFIGS = Path("configs")
+SPECS = CONFIGS / "tables"
+SEEDS = {"smoke": 1, "small": 3, "paper": 5}
+
+
+@dataclass(frozen=True)
+class Line:
+    """A row or a column.
+
+    Attributes:
+        label: as in the paper; headings of several levels are joined by " / ".
+        config: the configuration that its cells train, a path under ``configs/`` without ``.yaml``.
+        overlays: configurations laid over that.
+        scales: overlays of each scale at which its cells can run; of rows and columns that give none, at every scale.
+        timed_on: overlay with made-up data of the same shape, on which a step is timed before the data is there.
+        gain_over: another line; each cell also prints its gain over that line's.
+        difference: two other lines; each cell is the first's minus the second's, and nothing is trained.
+        missing: what the suite lacks to run its cells.
+    """
+
+    label: str
+    config: str | None = None
+    overlays: tuple[str, ...] = ()
+    scales: dict[str, tuple[str, ...]] | None = None
+    timed_on: str | None = None
+    gain_over: str | None = None
+    difference: tuple[str, str] | None = None
+    missing: str | None = None
+
+
+@dataclass(frozen=True)
+class Spec:
+    """A table as ``configs/tables/NAME.yaml`` gives it.
+
+    Attributes:
+        name: the make target.
+        title: one line.
+        metric: key in ``result.json``; printed in per cent.
+        split: ``test``: the checkpoint is scored by ``lightning test``; ``val``: by ``fit`` itself at its end.
+        seeds: number of seeds at each scale.
+        shares: another table, whose trainings of the same name serve here too.
+        best_of: whether the best is marked among a column's rows or a row's columns.
+        rows: by label, in order.
+        columns: by label, in order.
+        notes: what a reader has to know, printed below the table.
+    """
+
+    name: str
+    title: str
+    rows: dict[str, Line]
+    columns: dict[str, Line]
+    metric: str = "online_probe/top1"
+    split: str = "test"
+    seeds: dict[str, int] = field(default_factory=SEEDS.copy)
+    shares: str | None = None
+    best_of: str = "columns"
+    notes: tuple[str, ...] = ()
+
+    def training(self, row: str, column: str, scale: str) -> Training | str:
+        """What a cell trains, or why nothing is trained for it; the empty string if it is a difference of cells."""
+        lines = (self.rows[row], self.columns[column])
+        if any(line.difference for line in lines):
+            return ""
+        for line in lines:
+            if line.missing:
+                return line.missing
+        config = next((line.config for line in lines if line.config), None)
+        if config is None:
+            return "no configuration yet"
+        if any(line.scales is not None and scale not in line.scales for line in lines):
+            return f"nothing to run at scale {scale}"
+        own = [config, *lines[0].overlays, *lines[1].overlays]
+        scaled = [overlay for line in lines for overlay in (line.scales or {}).get(scale, ())]
+        stand_in = next((line.timed_on for line in lines if line.timed_on), None)
+        training = Training(
+            table=self.name,
+            scale=scale,
+            name="+".join(Path(part).name for part in own),
+            configs=tuple(path_of(part) for part in own + scaled),
+            split=self.split,
+            timed_on=None if stand_in is None else path_of(stand_in),
+        )
+        if self.shares is not None:
+            for other in load(self.shares).trainings(scale):
+                if (other.name, other.configs, other.split) == (training.name, training.configs, training.split):
+                    return other
+        return training
+
+    def trainings(self, scale: str) -> list[Training]:
+        """Every training of the table, each once, in the order of its cells."""
+        cells = (self.training(row, column, scale) for row in self.rows for column in self.columns)
+        return list(dict.fromkeys(cell for cell in cells if isinstance(cell, Training)))
+
+
+def path_of(part: str) -> str:
+    """The file of a configuration that a specification names."""
+    return str(CONFIGS / f"{part}.yaml")
+
+
+def names() -> list[str]:
+    """Every table, in the paper's order, then the others."""
+    if not SPECS.is_dir():
+        raise FileNotFoundError(f"there is no folder {SPECS} here: run this in the project's folder")
+
+    def order(name: str) -> tuple[int, str]:
+        number = name.removeprefix("table")
+        return (int(number), "") if number.isdigit() else (10**6, name)
+
+    return sorted((path.stem for path in SPECS.glob("*.yaml")), key=order)
+
+
+@cache
+def load(name: str) -> Spec:
+    """Reads ``configs/tables/NAME.yaml``.
+
+    Raises:
+        ValueError: an unknown table, key, line or scale.
+    """
+    path = SPECS / f"{name}.yaml"
+    if name not in names():
+        raise ValueError(f"there is no table {name}; there are {', '.join(names())}")
+    content = read_yaml(path)
+    check_keys(path, content, Spec, {"name"})
+    if not isinstance(content.get("title"), str):
+        raise ValueError(f"{path} has no title")
+    lines: dict[str, dict[str, Line]] = {}
+    for kind in ("rows", "columns"):
+        if not isinstance(content.get(kind), dict):
+            raise ValueError(f"{path}: {kind} must be labels, each with its keys")
+        lines[kind] = {str(label): line(path, str(label), keys or {}) for label, keys in content[kind].items()}
+        for one in lines[kind].values():
+            for other in (*(one.difference or ()), *filter(None, [one.gain_over])):
+                if other not in lines[kind]:
+                    raise ValueError(f"{path}: {one.label} names {other}, which is none of the {kind}")
+    seeds = SEEDS | (content.get("seeds") or {})
+    notes = strings(path, "notes", content.get("notes"))
+    spec = Spec(name=name, **{**content, **lines, "seeds": seeds, "notes": notes})
+    if spec.split not in ("test", "val") or spec.best_of not in ("columns", "rows"):
+        raise ValueError(f"{path}: split is test or val, best_of is columns or rows")
+    if spec.shares is not None and (spec.shares not in names() or spec.shares == name or load(spec.shares).shares):
+        raise ValueError(f"{path}: shares names another table that shares none itself, got {spec.shares}")
+    check_scales(path, seeds)
+    if not all(isinstance(count, int) and count > 0 for count in seeds.values()):
+        raise ValueError(f"{path}: seeds are numbers of at least 1, got {seeds}")
+    return spec
+
+
+def line(path: Path, label: str, keys: dict[str, Any]) -> Line:
+    """A row or column of a specification."""
+    check_keys(path, keys, Line, {"label"})
+    given = keys.keys() & {"overlays", "difference"}
+    lists: dict[str, Any] = {key: strings(path, f"{label}: {key}", keys[key]) for key in given}
+    if len(lists.get("difference", ("", ""))) != 2:
+        raise ValueError(f"{path}: {label}: difference names two lines, got {keys['difference']}")
+    scales = keys.get("scales")
+    if scales is not None:
+        check_scales(path, scales)
+        scales = {scale: strings(path, f"{label}: {scale}", parts) for scale, parts in scales.items()}
+    return Line(label=label, **{**keys, **lists, "scales": scales})
+
+
+def strings(path: Path, what: str, value: Any) -> tuple[str, ...]:
+    """A list of a specification."""
+    if value is not None and not isinstance(value, list):
+        raise ValueError(f"{path}: {what} must be a list, got {value!r}")
+    return tuple(map(str, value or ()))
+
+
+def check_scales(path: Path, scales: Any) -> None:
+    """Raises ValueError for keys that are no scales."""
+    check = scales.keys() - set(SCALES) if isinstance(scales, dict) else {str(scales)}
+    if check:
+        raise ValueError(f"{path}: unknown scale {', '.join(sorted(map(str, check)))}; there are {', '.join(SCALES)}")
+
+
+def check_keys(path: Path, keys: Any, schema: type, given: set[str]) -> None:
+    """Raises ValueError for keys that a class doesn't have."""
+    if not isinstance(keys, dict):
+        raise ValueError(f"{path}: expected keys with values, got {keys!r}")
+    known = {each.name for each in fields(schema)} - given
+    unknown = sorted(map(str, keys.keys() - known))
+    if unknown:
+        raise ValueError(f"{path}: unknown {', '.join(unknown)}; there are {', '.join(sorted(known))}")

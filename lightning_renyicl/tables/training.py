@@ -1,0 +1,183 @@
+"""A training that cells ask for, and what its folder says of each of its seeds."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from lightning_renyicl.provenance import changed_files, changed_sources
+from lightning_renyicl.run_folder import RunFolder, flatten
+from lightning_renyicl.tables.lock import locked
+
+OF_THE_MACHINE = ("--data.root", "--trainer.accelerator", "--trainer.devices", "--trainer.strategy")
+"""Flags that say where something runs, not what."""
+
+
+@dataclass(frozen=True)
+class Training:
+    """Configurations that are trained once for each seed.
+
+    Attributes:
+        table: whose folder holds it.
+        scale: smoke, small or paper.
+        name: the stems of its configurations, joined by +, without those of the scale.
+        configs: files, later ones win.
+        split: test or val.
+        timed_on: file that replaces the data when a step is timed.
+    """
+
+    table: str
+    scale: str
+    name: str
+    configs: tuple[str, ...]
+    split: str
+    timed_on: str | None = None
+
+
+@dataclass(frozen=True)
+class Run:
+    """One seed of a training, whose folder is ``<root>/<table>/<scale>/<training>/seed<seed>``."""
+
+    training: Training
+    seed: int
+    root: Path
+    flags: tuple[str, ...] = ()
+
+    @property
+    def folder(self) -> Path:
+        """Configuration, checkpoint, log and result."""
+        return self.root / self.training.table / self.training.scale / self.training.name / f"seed{self.seed}"
+
+    @property
+    def lock(self) -> Path:
+        """Held by who runs it."""
+        return self.folder.with_name(f"{self.folder.name}.lock")
+
+    @property
+    def log(self) -> Path:
+        """What the commands print."""
+        return self.folder / "log.txt"
+
+    @property
+    def failure(self) -> Path:
+        """Why the last try ended early; gone when the next one starts."""
+        return self.folder / "failed.txt"
+
+    @property
+    def request(self) -> Path:
+        """What was asked for when the run began."""
+        return self.folder / "cell.json"
+
+    @property
+    def fitted(self) -> Path:
+        """What ``fit`` leaves when it is done."""
+        return self.folder / "result.json"
+
+    @property
+    def result(self) -> Path:
+        """The file with the score that the table prints."""
+        return self.folder / "test" / "result.json" if self.training.split == "test" else self.fitted
+
+    def asks_for(self) -> dict[str, Any]:
+        """The contents of the configurations, and the flags that change a result."""
+        flags = [flag for flag in self.flags if not flag.startswith(OF_THE_MACHINE)]
+        return {"configs": {path: read_yaml(Path(path)) for path in self.training.configs}, "flags": flags}
+
+    def differences(self) -> list[str]:
+        """What the table asks for now and didn't when the run began."""
+        try:
+            then = json.loads(self.request.read_text())
+        except FileNotFoundError:
+            return ["not started by this table"] if RunFolder(self.folder).config.exists() else []
+        except json.JSONDecodeError:
+            return [f"{self.request} is damaged"]
+        now = self.asks_for()
+        if then == now:
+            return []
+        found = [f"{path} is gone" for path, content in now["configs"].items() if content is None]
+        if list(then["configs"]) != list(now["configs"]):
+            found.append(f"configurations {' '.join(then['configs'])}")
+        for path in then["configs"].keys() & now["configs"].keys():
+            before, after = flatten(then["configs"][path]), flatten(now["configs"][path])
+            keys = sorted(key for key in before.keys() | after.keys() if before.get(key) != after.get(key))
+            if keys and after != {"": None}:
+                found.append(f"{path}: {', '.join(keys[:3])}{' …' if len(keys) > 3 else ''}")
+        if then["flags"] != now["flags"]:
+            found.append(f"flags {' '.join(then['flags']) or 'none'}")
+        return found
+
+
+@dataclass(frozen=True)
+class Status:
+    """What a run's folder says.
+
+    Attributes:
+        state: ``done``, ``stale`` (done, but of something else than is asked for now), ``damaged`` (a result that
+            cannot be read), ``running``, ``failed``, ``stopped`` (to be continued) or ``missing``.
+        reasons: of a stale, damaged or failed run.
+        result: what ``result.json`` holds; of a done or stale run.
+    """
+
+    state: str
+    reasons: tuple[str, ...] = ()
+    result: dict[str, Any] | None = None
+
+
+def status(run: Run) -> Status:
+    """The state of a run, from its folder alone."""
+    try:
+        result = read_result(run.result)
+        fitted = read_result(run.fitted)
+    except ValueError as error:
+        return Status("running" if locked(run.lock) else "damaged", (str(error),))
+    if result is not None and fitted is not None:
+        reasons = [*run.differences(), *changed_sources(fitted), *changed_files(fitted)]
+        result["seconds"] += fitted["seconds"] if result != fitted else 0
+        result["data"] = fitted.get("data")
+        return Status("stale" if reasons else "done", tuple(reasons), result)
+    if locked(run.lock):
+        return Status("running")
+    if run.failure.exists():
+        return Status("failed", (run.failure.read_text().rstrip(),))
+    return Status("stopped" if run.request.exists() else "missing")
+
+
+def read_result(path: Path) -> dict[str, Any] | None:
+    """A finished run's ``result.json``; None if there is none.
+
+    Raises:
+        ValueError: a file that is no result.
+    """
+    try:
+        result = json.loads(path.read_text())
+    except FileNotFoundError:
+        return None
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise ValueError(f"{path} is damaged ({error})") from error
+    if not isinstance(result, dict) or not {"metrics", "config", "seconds"} <= result.keys():
+        raise ValueError(f"{path} is no result file: it lacks metrics, config or seconds")
+    return result
+
+
+def read_yaml(path: Path) -> Any:
+    """A YAML file's content; None if there is no such file.
+
+    Raises:
+        ValueError: a file that is not YAML.
+    """
+    try:
+        return _parse(path, path.stat().st_mtime_ns)
+    except FileNotFoundError:
+        return None
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise ValueError(f"{path} is not YAML: {error}") from error
+
+
+@cache
+def _parse(path: Path, modified: int) -> Any:
+    return yaml.load(path.read_text(encoding="utf-8"), yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader)

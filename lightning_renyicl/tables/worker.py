@@ -1,0 +1,164 @@
+"""One run from start to end: the commands, its folder, and what is left when it fails."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lightning_renyicl.atomic import write_text
+from lightning_renyicl.run_folder import RunFolder
+from lightning_renyicl.tables import command
+from lightning_renyicl.tables.lock import lock
+from lightning_renyicl.tables.training import Run, Status, read_result, status
+
+TAIL = 12  # lines of a log that explain a failure
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a run.
+
+    Attributes:
+        run: the run.
+        state: ``finished`` now, ``done`` before, ``failed``, or ``busy``: another process has it.
+        message: why it failed.
+    """
+
+    run: Run
+    state: str
+    message: str = ""
+
+
+class Worker:
+    """Executes runs, each in the thread that calls it.
+
+    Args:
+        flags: flags for ``fit`` and ``test`` that say where they run.
+        rerun_stale: run again what is done but stale; what it left before is kept under another name.
+    """
+
+    def __init__(self, flags: tuple[str, ...] = (), rerun_stale: bool = False) -> None:
+        self.flags = flags
+        self.rerun_stale = rerun_stale
+        self._children: set[Any] = set()
+        self._stopping = False
+
+    def __call__(self, run: Run, environment: dict[str, str] | None = None, wait: bool = False) -> Outcome:
+        """Runs ``fit``, and ``test`` if the table reports it, unless that has been done.
+
+        Args:
+            run: the run.
+            environment: variables for the commands.
+            wait: wait for another process that has the run, and take what it made of it.
+        """
+        try:
+            with lock(run.lock, wait) as descriptor:
+                if descriptor is None:
+                    return Outcome(run, "busy")
+                before = status(run)
+                if before.state == "done" or (before.state == "stale" and not self.rerun_stale):
+                    return Outcome(run, "done")
+                if wait and before.state == "failed":
+                    return Outcome(run, "failed", before.reasons[0])
+                try:
+                    self._prepare(run, before)
+                    self._work(run, descriptor, {**without_slurm(), **(environment or {})})
+                except ValueError as error:
+                    with suppress(OSError):
+                        run.folder.mkdir(parents=True, exist_ok=True)
+                        run.failure.write_text(f"{error}\n")
+                    raise
+        except (OSError, ValueError) as error:  # OSError: a full disk, a folder that cannot be written
+            return Outcome(run, "failed", str(error))
+        return Outcome(run, "finished")
+
+    def stop(self) -> None:
+        """Kills what runs and starts nothing more; Lightning lets a training outlive milder signals."""
+        self._stopping = True
+        for child in list(self._children):
+            with suppress(ProcessLookupError):
+                os.killpg(child.pid, signal.SIGKILL)
+
+    def _prepare(self, run: Run, before: Status) -> None:
+        """Leaves a folder that holds this run's own beginning or nothing."""
+        asked = run.asks_for()
+        for path, content in asked["configs"].items():
+            if content is None:
+                raise ValueError(f"{path} does not exist")
+        if before.state == "stale" or run.differences():
+            set_aside(run.folder)
+        for result in {run.result, run.fitted}:
+            with suppress(FileNotFoundError):
+                try:
+                    read_result(result)
+                except ValueError:
+                    result.replace(result.with_suffix(".damaged"))
+        run.folder.mkdir(parents=True, exist_ok=True)
+        run.failure.unlink(missing_ok=True)
+        write_text(run.request, json.dumps(asked, indent=1) + "\n")
+
+    def _work(self, run: Run, descriptor: int, environment: dict[str, str]) -> None:
+        fresh = False
+        for arguments, result in commands(run, self.flags):
+            if fresh:
+                result.unlink(missing_ok=True)
+            if result.exists():
+                continue
+            fresh = True
+            code = self._call(arguments, run.log, descriptor, environment)
+            if code or not result.exists():
+                raise ValueError(explain(code, arguments[0], run.log))
+
+    def _call(self, arguments: list[str], log: Path, descriptor: int, environment: dict[str, str]) -> int:
+        if self._stopping:
+            return -signal.SIGTERM
+        child = command.start(arguments, log, descriptor, environment)
+        self._children.add(child)
+        try:
+            child.join()
+        finally:
+            self._children.discard(child)
+        assert child.exitcode is not None
+        return child.exitcode
+
+
+def commands(run: Run, flags: tuple[str, ...]) -> list[tuple[list[str], Path]]:
+    """What makes a run, in order, and the file that each leaves when it is done."""
+    configs = [f"--config={path}" for path in run.training.configs]
+    common = [f"--seed_everything={run.seed}", f"--trainer.default_root_dir={run.folder}", *flags]
+    common += ["--trainer.enable_progress_bar=false", "--trainer.enable_model_summary=false"]
+    found = [(["fit", *configs, *common], run.fitted)]
+    if run.result != run.fitted:
+        checkpoint = f"--ckpt_path={RunFolder(run.folder).checkpoint}"
+        found.append((["test", *configs, checkpoint, *common], run.result))
+    return found
+
+
+def without_slurm() -> dict[str, str]:
+    """This process's variables without those of a Slurm step, in which Lightning would expect a process a device."""
+    return {name: value for name, value in os.environ.items() if not name.startswith("SLURM_")}
+
+
+def set_aside(folder: Path) -> None:
+    """Renames a folder to the first free one of ``-old``, ``-old2``, ``-old3`` and so on."""
+    number = 1
+    while (old := folder.with_name(f"{folder.name}-old{number if number > 1 else ''}")).exists():
+        number += 1
+    if folder.exists():
+        folder.rename(old)
+
+
+def explain(code: int, name: str, log: Path) -> str:
+    """How a command ended, and the end of its log."""
+    if code < 0:
+        sent = signal.Signals(-code).name
+        ended = f"was ended by {sent}" + (", which the system sends when memory is short" if sent == "SIGKILL" else "")
+    else:
+        ended = f"ended with exit code {code}" if code else "left no result"
+    lines = log.read_text(errors="replace").rstrip().splitlines()
+    return "\n".join([f"{name} {ended}; the end of {log}:", *(f"  {line}" for line in lines[-TAIL:])])

@@ -1,0 +1,208 @@
+"""What ``configs/tables/`` says: the paper's rows and columns, and configurations that exist."""
+
+from __future__ import annotations
+
+import csv
+import re
+from pathlib import Path
+
+import pytest
+
+from lightning_renyicl.tables import spec
+from lightning_renyicl.tables.training import Training
+
+ROOT = Path(__file__).parents[2]
+SPECS = ROOT / "configs" / "tables"
+LINES = list(csv.DictReader((SPECS / "paper.csv").read_text(encoding="utf-8").splitlines()))
+TABLES = [f"table{number}" for number in range(1, 16)]
+GAIN = ", gain"
+
+
+@pytest.fixture(autouse=True)
+def _in_the_project(monkeypatch):
+    monkeypatch.chdir(ROOT)
+    spec.load.cache_clear()
+    yield
+    spec.load.cache_clear()
+
+
+def paper(table, key):
+    """The paper's labels in order."""
+    found = dict.fromkeys(line[key] for line in LINES if f"table{line['table']}" == table)
+    return [label for label in found if not label.endswith(GAIN)]
+
+
+def test_order():
+    others = sorted(path.stem for path in SPECS.glob("*.yaml") if path.stem not in TABLES)
+    assert {"figure-gaussian-mi", "figure-mi", "table-digits"} <= set(others)
+    assert spec.names() == TABLES + others
+
+
+@pytest.mark.parametrize("name", sorted(path.stem for path in SPECS.glob("*.yaml")))
+class TestEverySpecification:
+    def test_loads(self, name):
+        loaded = spec.load(name)
+        assert loaded.name == name
+        assert loaded.rows
+        assert loaded.columns
+        assert not loaded.title.endswith(".")
+        assert all(note.endswith(".") for note in loaded.notes)
+
+    def test_starts_with_its_command(self, name):
+        assert (SPECS / f"{name}.yaml").read_text(encoding="utf-8").startswith(f"# make {name}: ")
+
+    def test_every_cell_has_a_training_or_a_reason(self, name):
+        loaded = spec.load(name)
+        for row in loaded.rows:
+            for column in loaded.columns:
+                if loaded.rows[row].difference or loaded.columns[column].difference:
+                    assert loaded.training(row, column, "small") == ""
+                else:
+                    assert loaded.training(row, column, "small") not in ("", "no configuration yet")
+
+    @pytest.mark.parametrize("scale", spec.SCALES)
+    def test_its_configurations_exist(self, name, scale):
+        trainings = spec.load(name).trainings(scale)
+        named = {path for training in trainings for path in (*training.configs, training.timed_on) if path}
+        assert not [path for path in named if not (ROOT / path).exists()]
+
+    @pytest.mark.parametrize("scale", spec.SCALES)
+    def test_a_folder_is_of_one_training(self, name, scale):
+        trainings = spec.load(name).trainings(scale)
+        folders = {(training.table, training.name) for training in trainings}
+        assert len(folders) == len(trainings) == len({training.configs for training in trainings})
+
+
+@pytest.mark.parametrize("name", TABLES)
+class TestEveryTableOfThePaper:
+    def test_has_the_papers_rows_and_columns(self, name):
+        loaded = spec.load(name)
+        assert list(loaded.rows) == paper(name, "row")
+        assert list(loaded.columns) == paper(name, "column")
+
+    def test_has_the_papers_gains(self, name):
+        loaded = spec.load(name)
+        printed = {
+            (line["row"], line["column"].removesuffix(GAIN))
+            for line in LINES
+            if f"table{line['table']}" == name and line["column"].endswith(GAIN)
+        }
+        ours = {
+            (row, column)
+            for row in loaded.rows
+            for column in loaded.columns
+            if loaded.rows[row].gain_over or loaded.columns[column].gain_over
+        }
+        assert ours == printed
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_what_runs_is_cifar(name):
+    loaded = spec.load(name)
+    running = {
+        column
+        for row in loaded.rows
+        for column in loaded.columns
+        if isinstance(loaded.training(row, column, "paper"), Training)
+    }
+    cifar = {column for column in loaded.columns if column.startswith(("CIFAR-10", "CIFAR-100"))}
+    assert running == (cifar if name in ("table5", "table9", "table10", "table15") else set())
+
+
+@pytest.mark.parametrize("scale", spec.SCALES)
+class TestSharing:
+    def test_table9_trains_nothing_of_its_own(self, scale):
+        table5 = spec.load("table5").trainings(scale)
+        table9 = spec.load("table9").trainings(scale)
+        assert len(table9) == 6
+        assert set(table9) <= set(table5)
+
+    def test_table15_trains_other_temperatures_and_gammas_only(self, scale):
+        table5 = spec.load("table5").trainings(scale)
+        table15 = spec.load("table15")
+        trainings = table15.trainings(scale)
+        assert len(trainings) == 32
+        for row in table15.rows:
+            for column in table15.columns:
+                ours = row == "RMLCPC (γ=1.5)" or "τ=1.0" in column
+                training = table15.training(row, column, scale)
+                assert (training.table == "table15") is ours
+                assert (training in table5) is not ours
+
+
+def test_a_training_is_named_after_all_that_it_trains():
+    training = spec.load("table15").training("RMLCPC (γ=1.5)", "CIFAR-100 / τ=1.0 / Hard", "small")
+    assert training.name == "cifar100_hard+gamma1.5+temperature1.0"
+    assert training.configs[:3] == tuple(
+        f"configs/{path}.yaml" for path in ("cifar100_hard", "grids/gamma1.5", "grids/temperature1.0")
+    )
+
+
+GOOD = "title: t\nrows: {a: {}, b: {}, c: {}}\ncolumns: {x: {}}\n"
+# a specification, part of the message
+MISTAKES = {
+    "key of a table": (GOOD + "metrics: top1\n", "unknown metrics; there are best_of, columns, metric, notes"),
+    "key of a row": ("title: t\nrows: {a: {overlay: [b]}}\ncolumns: {x: {}}\n", "unknown overlay; there are config,"),
+    "label of a row": ("title: t\nrows: {a: {label: b}}\ncolumns: {x: {}}\n", "unknown label"),
+    "name": (GOOD + "name: other\n", "unknown name"),
+    "scale of seeds": (GOOD + "seeds: {smoke: 1, large: 3}\n", "unknown scale large; there are smoke, small, paper"),
+    "scale of a column": ("title: t\nrows: {a: {}}\ncolumns: {x: {scales: {tiny: []}}}\n", "unknown scale tiny"),
+    "gain": ("title: t\nrows: {a: {gain_over: z}}\ncolumns: {x: {}}\n", "a names z, which is none of the rows"),
+    "gain over a line of the other kind": (
+        "title: t\nrows: {a: {}}\ncolumns: {x: {gain_over: a}}\n",
+        "x names a, which is none of the columns",
+    ),
+    "difference of an unknown line": (
+        "title: t\nrows: {a: {difference: [b, z]}, b: {}}\ncolumns: {x: {}}\n",
+        "a names z, which is none of the rows",
+    ),
+    "difference of three": (
+        "title: t\nrows: {a: {}, b: {}, c: {difference: [a, b, a]}}\ncolumns: {x: {}}\n",
+        "c: difference names two lines",
+    ),
+    "split": (GOOD + "split: train\n", "split is test or val"),
+    "best": (GOOD + "best_of: cells\n", "best_of is columns or rows"),
+    "no rows": ("title: t\ncolumns: {x: {}}\n", "rows must be labels"),
+    "rows as a list": ("title: t\nrows: [a]\ncolumns: {x: {}}\n", "rows must be labels"),
+    "row with text": ("title: t\nrows: {a: text}\ncolumns: {x: {}}\n", "expected keys with values, got 'text'"),
+    "no title": ("rows: {a: {}}\ncolumns: {x: {}}\n", "title"),
+    "a list": ("- a\n", "expected keys with values"),
+    "empty": ("", "expected keys with values"),
+    "no YAML": ("rows: [", "is not YAML"),
+    "no text": (b"\xff\xfe", "is not YAML"),
+}
+
+
+class TestMistakes:
+    @pytest.fixture(autouse=True)
+    def _elsewhere(self, tmp_path, monkeypatch, _in_the_project):
+        monkeypatch.chdir(tmp_path)
+
+    def write(self, folder, text):
+        """A specification under a name that no other test has, since what was read is remembered."""
+        path = folder / "configs" / "tables" / f"{folder.name}.yaml"
+        path.parent.mkdir(parents=True)
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return path.stem
+
+    def test_none(self, tmp_path):
+        loaded = spec.load(self.write(tmp_path, GOOD))
+        assert list(loaded.rows) == ["a", "b", "c"]
+        assert loaded.training("a", "x", "small") == "no configuration yet"
+
+    @pytest.mark.parametrize("mistake", MISTAKES)
+    def test_names_the_file_and_what_is_wrong(self, tmp_path, mistake):
+        text, message = MISTAKES[mistake]
+        name = self.write(tmp_path, text)
+        with pytest.raises(ValueError, match=re.escape(message)) as error:
+            spec.load(name)
+        assert f"configs/tables/{name}.yaml" in str(error.value)
+
+    def test_unknown_table(self, tmp_path):
+        name = self.write(tmp_path, GOOD)
+        with pytest.raises(ValueError, match=f"there is no table table99; there are {name}"):
+            spec.load("table99")
+
+    def test_another_folder(self):
+        with pytest.raises(FileNotFoundError, match="there is no folder configs/tables here"):
+            spec.names()
