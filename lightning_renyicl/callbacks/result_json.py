@@ -16,6 +16,7 @@ import yaml
 from lightning.pytorch import Callback, LightningModule, Trainer
 from lightning.pytorch.callbacks import Timer
 from lightning.pytorch.utilities import rank_zero_warn
+from torch import nn
 
 from lightning_renyicl import provenance
 from lightning_renyicl.atomic import write_text
@@ -100,7 +101,7 @@ class ResultJson(Callback):
             "device": device_name(trainer.strategy.root_device),
             "seconds": round(self._seconds_before + time.monotonic() - self._start, 1),
             "commit": commit(),
-            "sources": provenance.sources([getattr(trainer.lightning_module, "objective", None), datamodule]),
+            "sources": provenance.sources(contributors(trainer.lightning_module, datamodule)),
             "data": described(datamodule),
         }
         write_text(folder / "result.json", json.dumps(result, indent=2) + "\n")
@@ -113,6 +114,13 @@ def scores(trainer: Trainer) -> dict[str, float | None]:
         for name, value in sorted(trainer.callback_metrics.items())
         if not name.startswith(_NOT_SCORES)
     }
+
+
+def contributors(pl_module: LightningModule, datamodule: Any) -> list[object]:
+    """What makes the training signal: the objective, the data module and its augmentations, with all their parts."""
+    views = [*getattr(datamodule, "views", ()), getattr(datamodule, "eval_augmentation", None)]
+    modules = [getattr(pl_module, "objective", None), *views]
+    return [datamodule, *(part for one in modules if isinstance(one, nn.Module) for part in one.modules())]
 
 
 def described(datamodule: Any) -> dict[str, Any]:
