@@ -7,6 +7,7 @@ import hashlib
 import inspect
 import sys
 from collections.abc import Iterable
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -43,24 +44,26 @@ def ours(module: str) -> bool:
 
 @cache
 def digest_of_code(file: Path) -> str:
-    """SHA-256 of what a Python file does."""
-    return hashlib.sha256(repr(canonical(ast.parse(file.read_bytes()))).encode()).hexdigest()
+    """SHA-256 of what a Python file does; of its bytes while it is no Python."""
+    code = file.read_bytes()
+    with suppress(SyntaxError):
+        code = repr(canonical(ast.parse(code))).encode()
+    return hashlib.sha256(code).hexdigest()
 
 
 def canonical(node: Any) -> Any:
     """A syntax tree as nested lists, without docstrings and what is empty: the same for every Python version."""
     if isinstance(node, list):
-        return [canonical(item) for item in node]
+        return [canonical(item) for item in node if not documents(item)]
     if not isinstance(node, ast.AST):
         return node
-    children = dict(ast.iter_fields(node))
-    body = children.get("body")
-    if isinstance(body, list) and body and isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant):
-        children["body"] = body[1:]
-    return [
-        type(node).__name__,
-        *([name, canonical(child)] for name, child in children.items() if child not in (None, [])),
-    ]
+    children = ((name, canonical(child)) for name, child in ast.iter_fields(node))
+    return [type(node).__name__, *([name, child] for name, child in children if child is not None and child != [])]
+
+
+def documents(node: Any) -> bool:
+    """Whether a statement is a string alone."""
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
 
 
 def fingerprints(files: Iterable[Path]) -> dict[str, dict[str, Any]]:

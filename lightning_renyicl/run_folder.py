@@ -76,7 +76,7 @@ class RunFolder:
 
 def flatten(tree: Any, prefix: str = "") -> dict[str, Any]:
     """Nested dictionaries as one, with dotted keys."""
-    if not isinstance(tree, dict):
+    if not isinstance(tree, dict) or (prefix and not tree):
         return {prefix: tree}
     flat: dict[str, Any] = {}
     for key, value in tree.items():
@@ -92,11 +92,19 @@ def comparable(config: dict[str, Any]) -> dict[str, Any]:
     return kept
 
 
-def differing_keys(folder: RunFolder, config: dict[str, Any], most: int = 3) -> str:
+def differing_keys(folder: RunFolder, config: dict[str, Any]) -> str:
     """The keys in which a folder's configuration differs from ``config``, the first few of them."""
     stored = yaml.safe_load(folder.config.read_text())
-    own, asked = (flatten(comparable(c)) if isinstance(c, dict) else {} for c in (stored, config))
-    keys = sorted(key for key in own.keys() | asked.keys() if own.get(key) != asked.get(key))
+    own, asked = (comparable(c) if isinstance(c, dict) else {} for c in (stored, config))
+    return changed_keys(own, asked)
+
+
+def changed_keys(before: Any, after: Any, most: int = 3) -> str:
+    """The dotted keys that only one of two configurations has or that differ in value, the first few of them."""
+    one, other = flatten(before), flatten(after)
+    keys = sorted(
+        key for key in one.keys() | other.keys() if key not in one or key not in other or one[key] != other[key]
+    )
     return ", ".join(keys[:most]) + (" …" if len(keys) > most else "")
 
 

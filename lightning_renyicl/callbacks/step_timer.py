@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import time
 from pathlib import Path
 from statistics import median
@@ -56,8 +57,11 @@ class StepTimer(Callback):
         return time.perf_counter() - self._start
 
     def _cost(self, trainer: Trainer) -> dict[str, float]:
-        epochs = trainer.max_epochs or 1
-        steps = trainer.num_training_batches * epochs
+        most = trainer.max_steps * trainer.accumulate_grad_batches if trainer.max_steps > 0 else math.inf
+        epochs = trainer.max_epochs or 0
+        if epochs < 1:
+            epochs = math.ceil(most / trainer.num_training_batches)
+        steps = int(min(trainer.num_training_batches * epochs, most))
         passes = epochs // (trainer.check_val_every_n_epoch or 1)
         step = median(self._training[1:] or self._training)
         batches = sum(trainer.num_val_batches) if self._validation else 0

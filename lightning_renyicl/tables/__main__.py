@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 import signal
 import sys
 from collections import Counter
@@ -12,7 +13,7 @@ from pathlib import Path
 
 from lightning_renyicl.tables import spec as specs
 from lightning_renyicl.tables.cost import estimate
-from lightning_renyicl.tables.launch import executor_of, on_cluster, on_this_machine
+from lightning_renyicl.tables.launch import Job, executor_of, on_cluster, on_this_machine
 from lightning_renyicl.tables.progress import Progress
 from lightning_renyicl.tables.render import write
 from lightning_renyicl.tables.scores import collect
@@ -61,7 +62,7 @@ def main(arguments: list[str] | None = None) -> int:
         finished = ("done",) if options.rerun else ("done", "stale")
         waiting = [run for run in runs if status(run).state not in finished]
         if options.dry:
-            return estimate(waiting, tuple(options.flags.split()))
+            return estimate(waiting, tuple(shlex.split(options.flags)))
         return fill(spec, options, len(runs) - len(waiting), waiting)
     except KeyboardInterrupt:
         print("\ninterrupted; the same command goes on", file=sys.stderr)
@@ -73,7 +74,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 def runs_of(spec: Spec, options: argparse.Namespace) -> list[Run]:
     """All runs of a table, those of the first seed first."""
-    flags = tuple(options.flags.split())
+    flags = tuple(shlex.split(options.flags))
     trainings = spec.trainings(options.scale)
     return [
         Run(training, seed, options.runs, flags) for seed in range(spec.seeds[options.scale]) for training in trainings
@@ -112,14 +113,15 @@ def state_of(training: Training | str, states: dict[Run, str]) -> str:
 
 def fill(spec: Spec, options: argparse.Namespace, done: int, waiting: list[Run]) -> int:
     """Makes the runs that a table waits for, then renders it."""
-    flags = tuple(options.flags.split())
-    worker = Worker(flags, options.rerun is not None)
+    flags = tuple(shlex.split(options.flags))
     progress = Progress(f"{spec.name} {options.scale}", done, waiting)
     if options.launcher == "process":
+        worker = Worker(flags, options.rerun is not None)
         outcomes = on_this_machine(worker, waiting, options.jobs, progress.look)
     else:
         resources = (options.jobs, options.partition, options.gpus, options.cpus, options.minutes)
-        outcomes = on_cluster(executor_of(options.launcher, options.runs, *resources), worker, waiting, progress.look)
+        jobs = [Job(run, flags, options.rerun is not None) for run in waiting]
+        outcomes = on_cluster(executor_of(options.launcher, options.runs, *resources), jobs, progress.look)
     failed = []
     with interruptible(), closing(progress), closing(outcomes):
         for outcome in outcomes:

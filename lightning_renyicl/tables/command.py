@@ -7,10 +7,15 @@ nothing else; every command runs in a fork of it, in which nothing has run befor
 from __future__ import annotations
 
 import multiprocessing
+import multiprocessing.connection
 import os
 import runpy
+import shlex
+import signal
 import sys
+import threading
 from collections.abc import Mapping
+from contextlib import suppress
 from multiprocessing.context import ForkServerProcess
 from multiprocessing.reduction import DupFd
 from pathlib import Path
@@ -20,6 +25,8 @@ PROGRAM = "lightning_renyicl"
 PRELOADED = ["lightning_renyicl.cli", "tensorboard.summary.writer.event_file_writer"]
 
 _context = multiprocessing.get_context("forkserver")
+# starting a process looks at all others, and an exit code can be read once only
+_one_at_a_time = threading.Lock()
 
 
 def prepare(threads: int) -> None:
@@ -40,15 +47,33 @@ def start(arguments: list[str], log: Path, lock: int, environment: Mapping[str, 
         environment: its variables besides those of :func:`prepare`.
     """
     process = _context.Process(target=_run, args=(arguments, str(log), DupFd(lock), dict(environment)))
-    process.start()
+    with _one_at_a_time:
+        process.start()
     return process
+
+
+def wait(process: ForkServerProcess) -> int:
+    """Waits for a command and returns its exit code, minus the signal's number if one ended it."""
+    multiprocessing.connection.wait([process.sentinel])
+    with _one_at_a_time:
+        code = process.exitcode
+    assert code is not None
+    return code
+
+
+def kill(process: ForkServerProcess) -> None:
+    """Ends a command and what it started; Lightning lets a training outlive milder signals."""
+    assert process.pid is not None
+    for send in (os.killpg, os.kill):  # the second one if it has no session of its own yet
+        with suppress(ProcessLookupError):
+            send(process.pid, signal.SIGKILL)
 
 
 def _run(arguments: list[str], log: str, lock: Any, environment: dict[str, str]) -> None:
     os.setsid()  # an interrupt from the keyboard reaches the runner alone, which then ends the whole group
     lock.detach()
     output = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
-    os.write(output, f"$ lightning {' '.join(arguments)}\n".encode())
+    os.write(output, f"$ lightning {shlex.join(arguments)}\n".encode())
     for stream in (sys.stdout, sys.stderr):
         stream.flush()
         os.dup2(output, stream.fileno())

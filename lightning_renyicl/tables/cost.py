@@ -70,9 +70,13 @@ def time_steps(configs: tuple[str, ...], flags: tuple[str, ...]) -> float | None
         arguments += ["--trainer.enable_progress_bar=false", "--trainer.enable_model_summary=false"]
         arguments += ["--trainer.callbacks+=StepTimer", f"--trainer.callbacks.path={result}"]
         child = command.start(arguments, log, descriptor, without_slurm())
-        child.join()
-        if child.exitcode or not result.exists():
-            print(explain(child.exitcode or 0, " ".join(configs), log))
+        try:
+            code = command.wait(child)
+        except BaseException:
+            command.kill(child)
+            raise
+        if code or not result.exists():
+            print(explain(code, " ".join(configs), log))
             return None
         cost = json.loads(result.read_text())
     print(f"{' '.join(configs)}: {cost['steps']:,} steps of {cost['step_seconds']:.3g} s")

@@ -83,12 +83,13 @@ def gpu_of(slot: int, jobs: int) -> dict[str, str]:
 class Job:
     """A run as a job of a cluster, which goes on in another job when its time is up."""
 
-    worker: Worker
     run: Run
+    flags: tuple[str, ...]
+    rerun_stale: bool
 
     def __call__(self) -> Outcome:
         command.prepare(threads=cores())
-        return self.worker(self.run)
+        return Worker(self.flags, self.rerun_stale)(self.run)
 
     def checkpoint(self) -> Any:
         """What submitit submits in place of a job that is preempted or out of time; the run has its own checkpoint."""
@@ -97,10 +98,10 @@ class Job:
         return DelayedSubmission(self)
 
 
-def on_cluster(executor: Any, worker: Worker, runs: Sequence[Run], look: Callable[[], None]) -> Generator[Outcome]:
+def on_cluster(executor: Any, jobs: Sequence[Job], look: Callable[[], None]) -> Generator[Outcome]:
     """Executes every run as a job of submitit's ``executor``; jobs outlive the process that waits for them here."""
     with executor.batch():
-        waiting = {executor.submit(Job(worker, run)): run for run in runs}
+        waiting = {executor.submit(job): job.run for job in jobs}
     while waiting:
         for job in [job for job in waiting if job.done()]:
             run = waiting.pop(job)

@@ -19,23 +19,35 @@ def lock(path: Path, wait: bool = False) -> Iterator[int | None]:
     Args:
         path: the lock file; it stays, since a lock on a deleted file locks nothing.
         wait: wait until it is free.
+
+    Raises:
+        OSError: a folder that cannot be written, or a file system without locks.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
     try:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-        except BlockingIOError:
-            yield None
-            return
-        yield descriptor
+        yield descriptor if _take(descriptor, path, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB)) else None
     finally:
         os.close(descriptor)
 
 
 def locked(path: Path) -> bool:
-    """Whether a process holds ``path``."""
-    if not path.exists():
+    """Whether a process holds ``path``; reading is enough to ask."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY)
+    except FileNotFoundError:
         return False
-    with lock(path) as descriptor:
-        return descriptor is None
+    try:
+        return not _take(descriptor, path, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    finally:
+        os.close(descriptor)
+
+
+def _take(descriptor: int, path: Path, operation: int) -> bool:
+    try:
+        fcntl.flock(descriptor, operation)
+    except BlockingIOError:
+        return False
+    except OSError as error:
+        raise OSError(error.errno, f"cannot be locked: {error.strerror}", str(path)) from error
+    return True

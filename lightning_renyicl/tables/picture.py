@@ -35,8 +35,9 @@ def picture(table: Table, path: Path) -> None:
             axis.errorbar(means, places, xerr=bars, fmt="o", color="tab:blue", capsize=3, label="ours")
         if not printed and not ours:
             axis.text(0.5, 0.5, "not run", ha="center", va="center", transform=axis.transAxes)
-            axis.set_xticks([])
         axis.set(title=column, yticks=range(len(names)), yticklabels=names, ylim=(len(names) - 0.5, -0.5))
+        axis.margins(x=0.15)
+        axis.locator_params(axis="x", nbins=4)
         axis.grid(axis="x", alpha=0.3)
     for axis in axes.flat[len(columns) :]:
         axis.set_visible(False)

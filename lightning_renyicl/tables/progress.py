@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -32,8 +33,10 @@ class Progress:
 
     def look(self) -> None:
         """Takes in what the runs have logged since."""
-        self._bar.n = max(self._bar.n, self._count())
-        self._bar.refresh()
+        before, self._bar.n = self._bar.n, max(self._bar.n, self._count())
+        # a log of a night's runs gets a line for a tenth of a run, not for a second
+        if sys.stderr.isatty() or round(before, 1) != round(self._bar.n, 1):
+            self._bar.refresh()
 
     def finish(self, run: Run) -> None:
         """One more that is not waited for."""
@@ -60,8 +63,11 @@ def trained(folder: Path) -> float:
         with (folder / "metrics.csv").open("rb") as stream:
             header = stream.readline()
             stream.seek(max(len(header), stream.seek(0, 2) - 4096))
-            last = stream.read().splitlines()[-1]
-        epoch = int(last.split(b",")[header.split(b",").index(b"epoch")])
-        return min(epoch / read_yaml(config)["trainer"]["max_epochs"], 0.99)
-    except (OSError, ValueError, IndexError, KeyError, TypeError):
-        return 0.0  # nothing logged yet, or a line half written
+            lines = stream.read().splitlines()
+        place = header.strip().split(b",").index(b"epoch")
+        cells = [line.split(b",")[place] for line in lines[-2:]]
+        epoch = int([cell for cell in cells if cell][-1])  # the line of a learning rate has none
+        share = epoch / read_yaml(config)["trainer"]["max_epochs"]
+        return min(max(share, 0.0), 0.99)
+    except (OSError, ValueError, LookupError, TypeError, ZeroDivisionError):
+        return 0.0  # nothing logged yet, a line half written, or a training that counts steps

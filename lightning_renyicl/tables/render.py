@@ -128,7 +128,7 @@ def footer(table: Table) -> list[str]:
     if any(cell.stale for cell in table.cells.values()):
         lines.append("†: configuration, code or data has changed since; `RERUN=stale` runs it again.")
     lines += [f"{remark[0].upper()}{remark[1:]}." for remark in table.remarks]
-    lines += [f"Not run: {', '.join(labels)}: {reason}." for reason, labels in reasons(table).items()]
+    lines += [f"Not run, {reason}: {', '.join(labels)}." for reason, labels in reasons(table).items()]
     return lines + list(spec.notes)
 
 
@@ -137,7 +137,7 @@ def reasons(table: Table) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for line in (*table.spec.rows.values(), *table.spec.columns.values()):
         if line.missing:
-            found.setdefault(line.missing, []).append(line.label)
+            found.setdefault(f"for want of {line.missing}", []).append(line.label)
     for (row, column), cell in table.cells.items():
         if cell.not_run and not table.spec.rows[row].missing and not table.spec.columns[column].missing:
             found.setdefault(cell.not_run, []).append(f"{row} × {column}")
@@ -199,6 +199,8 @@ _TEX = {
     "×": r"$\times$",
     "†": r"$^\dag$",
     "—": "---",
+    "é": r"\'e",
+    "…": r"\dots{}",
     "`": "",
 }
 

@@ -160,14 +160,18 @@ def mark_best(table: Table) -> None:
     """Marks a cell that is ahead of every other one of its column, or of its row, by more than the spread."""
     down = table.spec.best_of == "columns"
     for key, cell in table.cells.items():
-        line = table.spec.rows[key[0]] if down else table.spec.columns[key[1]]
         others = [
             other.score
             for name, other in table.cells.items()
-            if name != key and name[down] == key[down] and other.score
+            if name != key and name[down] == key[down] and other.score and not is_difference(table, name)
         ]
-        differs = line.difference or (table.spec.columns if down else table.spec.rows)[key[down]].difference
-        cell.best = bool(others) and not differs and all(cell.score.ahead_of(other) for other in others)
+        compared = bool(others) and not is_difference(table, key)
+        cell.best = compared and all(cell.score.ahead_of(other) for other in others)
+
+
+def is_difference(table: Table, key: tuple[str, str]) -> bool:
+    """Whether a cell is one cell minus another."""
+    return bool(table.spec.rows[key[0]].difference or table.spec.columns[key[1]].difference)
 
 
 def dataset_of(result: dict[str, Any]) -> str:
@@ -177,8 +181,10 @@ def dataset_of(result: dict[str, Any]) -> str:
     trainer = (result["config"] or {}).get("trainer", {})
     for split in ("train", "test"):
         limit = trainer.get(f"limit_{split}_batches")
-        if limit not in (None, 1.0):
-            facts.append(f"{split} limited to {limit} {'batches' if isinstance(limit, int) else 'of its batches'}")
+        if isinstance(limit, int):
+            facts.append(f"{split} limited to {limit} batch{'' if limit == 1 else 'es'}")
+        elif limit not in (None, 1.0):
+            facts.append(f"{split} limited to {limit} of its batches")
     return f"{data['name']} ({', '.join(facts)})" if facts else str(data["name"])
 
 

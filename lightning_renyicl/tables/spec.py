@@ -75,7 +75,7 @@ class Spec:
             return ""
         for line in lines:
             if line.missing:
-                return line.missing
+                return f"for want of {line.missing}"
         config = next((line.config for line in lines if line.config), None)
         if config is None:
             return "no configuration yet"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any
 import yaml
 
 from lightning_renyicl.provenance import changed_files, changed_sources
-from lightning_renyicl.run_folder import RunFolder, flatten
+from lightning_renyicl.run_folder import RunFolder, changed_keys
 from lightning_renyicl.tables.lock import locked
 
 OF_THE_MACHINE = ("--data.root", "--trainer.accelerator", "--trainer.devices", "--trainer.strategy")
@@ -85,30 +86,29 @@ class Run:
 
     def asks_for(self) -> dict[str, Any]:
         """The contents of the configurations, and the flags that change a result."""
-        flags = [flag for flag in self.flags if not flag.startswith(OF_THE_MACHINE)]
+        given = re.split(r" (?=--)", " ".join(self.flags)) if self.flags else []  # with their values
+        flags = [flag for flag in given if not flag.startswith(OF_THE_MACHINE)]
         return {"configs": {path: read_yaml(Path(path)) for path in self.training.configs}, "flags": flags}
 
     def differences(self) -> list[str]:
         """What the table asks for now and didn't when the run began."""
         try:
             then = json.loads(self.request.read_text())
+            configs, flags = dict(then["configs"]), list(then["flags"])
         except FileNotFoundError:
             return ["not started by this table"] if RunFolder(self.folder).config.exists() else []
-        except json.JSONDecodeError:
+        except (ValueError, LookupError, TypeError):
             return [f"{self.request} is damaged"]
         now = self.asks_for()
-        if then == now:
-            return []
         found = [f"{path} is gone" for path, content in now["configs"].items() if content is None]
-        if list(then["configs"]) != list(now["configs"]):
-            found.append(f"configurations {' '.join(then['configs'])}")
-        for path in then["configs"].keys() & now["configs"].keys():
-            before, after = flatten(then["configs"][path]), flatten(now["configs"][path])
-            keys = sorted(key for key in before.keys() | after.keys() if before.get(key) != after.get(key))
-            if keys and after != {"": None}:
-                found.append(f"{path}: {', '.join(keys[:3])}{' …' if len(keys) > 3 else ''}")
-        if then["flags"] != now["flags"]:
-            found.append(f"flags {' '.join(then['flags']) or 'none'}")
+        if list(configs) != list(now["configs"]):
+            found.append(f"configurations {' '.join(configs)}")
+        for path in configs.keys() & now["configs"].keys():
+            keys = changed_keys(configs[path], now["configs"][path])
+            if keys and now["configs"][path] is not None:
+                found.append(f"{path}: {keys}")
+        if flags != now["flags"]:
+            found.append(f"flags {' '.join(flags) or 'none'}")
         return found
 
 
@@ -159,7 +159,8 @@ def read_result(path: Path) -> dict[str, Any] | None:
         return None
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
         raise ValueError(f"{path} is damaged ({error})") from error
-    if not isinstance(result, dict) or not {"metrics", "config", "seconds"} <= result.keys():
+    whole = isinstance(result, dict) and isinstance(result.get("metrics"), dict) and "config" in result
+    if not whole or not isinstance(result.get("seconds"), int | float):
         raise ValueError(f"{path} is no result file: it lacks metrics, config or seconds")
     return result
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import os
 import signal
+import threading
 from contextlib import suppress
 from dataclasses import dataclass
+from multiprocessing.context import ForkServerProcess
 from pathlib import Path
-from typing import Any
 
 from lightning_renyicl.atomic import write_text
 from lightning_renyicl.run_folder import RunFolder
@@ -45,8 +46,9 @@ class Worker:
     def __init__(self, flags: tuple[str, ...] = (), rerun_stale: bool = False) -> None:
         self.flags = flags
         self.rerun_stale = rerun_stale
-        self._children: set[Any] = set()
+        self._children: set[ForkServerProcess] = set()
         self._stopping = False
+        self._starting = threading.Lock()
 
     def __call__(self, run: Run, environment: dict[str, str] | None = None, wait: bool = False) -> Outcome:
         """Runs ``fit``, and ``test`` if the table reports it, unless that has been done.
@@ -78,11 +80,11 @@ class Worker:
         return Outcome(run, "finished")
 
     def stop(self) -> None:
-        """Kills what runs and starts nothing more; Lightning lets a training outlive milder signals."""
-        self._stopping = True
-        for child in list(self._children):
-            with suppress(ProcessLookupError):
-                os.killpg(child.pid, signal.SIGKILL)
+        """Kills what runs and starts nothing more."""
+        with self._starting:
+            self._stopping = True
+            for child in self._children:
+                command.kill(child)
 
     def _prepare(self, run: Run, before: Status) -> None:
         """Leaves a folder that holds this run's own beginning or nothing."""
@@ -115,16 +117,15 @@ class Worker:
                 raise ValueError(explain(code, arguments[0], run.log))
 
     def _call(self, arguments: list[str], log: Path, descriptor: int, environment: dict[str, str]) -> int:
-        if self._stopping:
-            return -signal.SIGTERM
-        child = command.start(arguments, log, descriptor, environment)
-        self._children.add(child)
-        try:
-            child.join()
-        finally:
+        with self._starting:
+            if self._stopping:
+                return -signal.SIGKILL
+            child = command.start(arguments, log, descriptor, environment)
+            self._children.add(child)
+        code = command.wait(child)
+        with self._starting:
             self._children.discard(child)
-        assert child.exitcode is not None
-        return child.exitcode
+        return code
 
 
 def commands(run: Run, flags: tuple[str, ...]) -> list[tuple[list[str], Path]]:

@@ -7,9 +7,9 @@ import sys
 import warnings
 from pathlib import Path
 
-from tests.benchmarks import cli, step, timing
+from tests.benchmarks import cli, step, tables, timing
 
-SUITES = {"cli": cli.run, "table": step.run}
+SUITES = {"cli": cli.run, "table": step.run, "tables": tables.run}
 
 
 def main(names: list[str]) -> None:

@@ -56,10 +56,8 @@ def test_keys_and_values(tmp_path, make, quiet_trainer):
     trainer = quiet_trainer(callbacks=[OnlineProbe(), ResultJson()])
     trainer.fit(*make(seed=7))
     result = strict(tmp_path / "result.json")
-    assert list(result) == ["metrics", "epoch", "config", "seed", "versions", "device", "seconds", "commit"] + [
-        "sources",
-        "data",
-    ]
+    facts = ["metrics", "epoch", "config", "seed", "versions", "device", "seconds", "commit", "sources", "data"]
+    assert list(result) == facts
     assert result["metrics"] == {
         name: pytest.approx(trainer.callback_metrics[name].item())
         for name in ("online_probe/macro_top1", "online_probe/top1")
