@@ -6,7 +6,6 @@ PYTHON := $(or $(PYTHON),python3)
 VENV ?= .venv
 ARGS ?=
 SCALE ?= small
-JOBS ?= 1
 FIGURES := figure-mi figure-gaussian-mi
 TABLES := $(addprefix table,1 2 3 4 5 6 7 8 9 10 11 12 13 14 15) table-digits $(FIGURES)
 BIN := $(VENV)/bin
@@ -16,6 +15,9 @@ BIN := $(VENV)/bin
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
+	@echo
+	@echo 'tables take SCALE=smoke|small|paper JOBS=n DRY=1 RERUN=stale FLAGS=--data.root=FOLDER RUNS=folder RESULTS=folder'
+	@echo 'LAUNCHER=slurm PARTITION=name GPUS=n CPUS=n MINUTES=n'
 
 $(VENV)/installed: setup.cfg pyproject.toml
 	@$(PYTHON) -c '' || { echo 'PYTHON=$(PYTHON) does not run: name a Python 3.11 or later'; exit 2; }
@@ -28,7 +30,8 @@ demo: $(VENV)/installed ## train on digits as images, rows and graphs; results/d
 	$(BIN)/python -m lightning_renyicl.demo
 
 tables: $(VENV)/installed ## list the tables and their state
-	@$(BIN)/python -m lightning_renyicl.tables --scale $(SCALE) $(if $(RUNS),--runs $(RUNS))
+	@$(BIN)/python -m lightning_renyicl.tables --scale $(SCALE) $(if $(RUNS),--runs $(RUNS)) \
+	  $(if $(FLAGS),--flags="$(FLAGS)")
 
 table1: ## ImageNet, linear evaluation
 table2: ## ImageNet, semi-supervised
@@ -50,7 +53,7 @@ figure-mi: ## mutual information between views against accuracy
 figure-gaussian-mi: ## mutual information of Gaussians
 
 $(TABLES): $(VENV)/installed
-	$(BIN)/python -m lightning_renyicl.tables $@ --scale $(SCALE) --jobs $(JOBS) $(if $(filter-out 0,$(DRY)),--dry) \
+	$(BIN)/python -m lightning_renyicl.tables $@ --scale $(SCALE) $(if $(JOBS),--jobs $(JOBS)) $(if $(filter-out 0,$(DRY)),--dry) \
 	  $(if $(RERUN),--rerun $(RERUN)) $(if $(RUNS),--runs $(RUNS)) $(if $(RESULTS),--results $(RESULTS)) \
 	  $(if $(LAUNCHER),--launcher $(LAUNCHER)) $(if $(PARTITION),--partition $(PARTITION)) \
 	  $(if $(GPUS),--gpus $(GPUS)) $(if $(CPUS),--cpus $(CPUS)) $(if $(MINUTES),--minutes $(MINUTES)) \

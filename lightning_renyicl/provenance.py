@@ -15,6 +15,8 @@ from typing import Any
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("lightning_renyicl", "datamodules")
+# As they are when a process starts: later edits are not what it runs, nor what is forked from it.
+LOADED = {file: file.read_bytes() for package in PACKAGES for file in (ROOT / package).rglob("*.py")}
 
 
 def sources(instances: Iterable[object]) -> dict[str, str]:
@@ -34,7 +36,10 @@ def sources(instances: Iterable[object]) -> dict[str, str]:
             if isinstance(home, str) and ours(home) and home in sys.modules:
                 waiting.append(sys.modules[home])
     files = {Path(module.__file__) for module in seen if module.__file__}
-    return {str(file.relative_to(ROOT)): digest_of_code(file) for file in sorted(files)}
+    return {
+        str(file.relative_to(ROOT)): digest_of(LOADED[file]) if file in LOADED else digest_of_code(file)
+        for file in sorted(files)
+    }
 
 
 def ours(module: str) -> bool:
@@ -44,8 +49,12 @@ def ours(module: str) -> bool:
 
 @cache
 def digest_of_code(file: Path) -> str:
-    """SHA-256 of what a Python file does; of its bytes while it is no Python."""
-    code = file.read_bytes()
+    """SHA-256 of what a Python file does."""
+    return digest_of(file.read_bytes())
+
+
+def digest_of(code: bytes) -> str:
+    """SHA-256 of what Python code does; of its bytes while it is no Python."""
     with suppress(SyntaxError):
         code = repr(canonical(ast.parse(code))).encode()
     return hashlib.sha256(code).hexdigest()
@@ -54,16 +63,20 @@ def digest_of_code(file: Path) -> str:
 def canonical(node: Any) -> Any:
     """A syntax tree as nested lists, without docstrings and what is empty: the same for every Python version."""
     if isinstance(node, list):
-        return [canonical(item) for item in node if not documents(item)]
+        return [canonical(item) for item in node]
     if not isinstance(node, ast.AST):
         return node
-    children = ((name, canonical(child)) for name, child in ast.iter_fields(node))
+    fields = dict(ast.iter_fields(node))
+    if documented(fields.get("body")):
+        fields["body"] = fields["body"][1:]
+    children = ((name, canonical(child)) for name, child in fields.items())
     return [type(node).__name__, *([name, child] for name, child in children if child is not None and child != [])]
 
 
-def documents(node: Any) -> bool:
-    """Whether a statement is a string alone."""
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+def documented(body: Any) -> bool:
+    """Whether a module, class or function begins with a docstring."""
+    first = body[0] if isinstance(body, list) and body else None
+    return isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str)
 
 
 def fingerprints(files: Iterable[Path]) -> dict[str, dict[str, Any]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from typing import Any
 import yaml
 
 _COSMETIC = ("default_root_dir", "enable_progress_bar", "enable_model_summary", "profiler")
+_OF_THE_MACHINE = ("accelerator", "devices", "num_nodes", "strategy")
 _WRITTEN = ("config.yaml", "metrics.csv", "hparams.yaml", "events.out.tfevents.*", "result.json*", "error.log")
 
 
@@ -85,10 +87,14 @@ def flatten(tree: Any, prefix: str = "") -> dict[str, Any]:
 
 
 def comparable(config: dict[str, Any]) -> dict[str, Any]:
-    """A resolved configuration without what doesn't change the run: where it lies, and how it was asked for."""
+    """A resolved configuration without what doesn't change the run: where it lies and runs, how it was asked for."""
     kept = {key: value for key, value in config.items() if key not in ("config", "ckpt_path", "fresh")}
     if isinstance(kept.get("trainer"), dict):
-        kept["trainer"] = {key: value for key, value in kept["trainer"].items() if key not in _COSMETIC}
+        left_out = _COSMETIC + _OF_THE_MACHINE
+        kept["trainer"] = {key: value for key, value in kept["trainer"].items() if key not in left_out}
+    data = kept.get("data")
+    if isinstance(data, dict) and isinstance(data.get("init_args"), dict):
+        kept["data"] = {**data, "init_args": {key: v for key, v in data["init_args"].items() if key != "root"}}
     return kept
 
 
@@ -115,7 +121,14 @@ def default_path(configs: Iterable[str | Path], seed: int) -> Path:
 
 
 def find(path: Path, config: dict[str, Any]) -> RunFolder:
-    """The first of ``path``, ``path-2``, ``path-3`` … that is free or holds a run of ``config``."""
+    """The first of ``path``, ``path-2``, ``path-3`` … that is free or holds a run of ``config``.
+
+    Raises:
+        ValueError: ``path`` holds another one, where the variable ``RENYICL_ONE_FOLDER`` allows no other folder.
+    """
+    if os.environ.get("RENYICL_ONE_FOLDER") and not RunFolder(path).holds(config):
+        keys = differing_keys(RunFolder(path), config)
+        raise ValueError(f"{path} holds another configuration ({keys}): move or delete it")
     attempt = 1
     while True:
         folder = RunFolder(path if attempt == 1 else path.with_name(f"{path.name}-{attempt}"))

@@ -158,10 +158,6 @@ class TestDigestOfCode:
         ]
         assert len({digest(text) for text in texts}) == 4
 
-    def test_what_documents_an_attribute(self, digest):
-        text = 'class A:\n    one = True\n    """Whether there is one."""\n'
-        assert digest(text) == digest(text.replace("Whether", "If"))
-
     def test_is_hexadecimal(self, digest):
         assert len(digest("")) == len(bytes.fromhex(digest(""))) * 2 == 64
 

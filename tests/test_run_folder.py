@@ -71,6 +71,14 @@ def test_what_changes_a_run_is(tmp_path, other):
     assert find(tmp_path / "seed0", changed(**other)).path == tmp_path / "seed0-2"
 
 
+def test_where_only_one_folder_will_do(tmp_path, monkeypatch):
+    monkeypatch.setenv("RENYICL_ONE_FOLDER", "1")
+    (tmp_path / "config.yaml").write_text("trainer: {max_epochs: 3, devices: 1}\n")
+    assert find(tmp_path, {"trainer": {"max_epochs": 3, "devices": 2}}).path == tmp_path
+    with pytest.raises(ValueError, match=r"holds another configuration \(trainer.max_epochs\): move or delete it"):
+        find(tmp_path, {"trainer": {"max_epochs": 4, "devices": 1}})
+
+
 class TestFind:
     def test_free(self, tmp_path):
         assert find(tmp_path / "new", CONFIG).path == tmp_path / "new"

@@ -7,6 +7,7 @@ import math
 import platform
 import subprocess
 import time
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -55,6 +56,7 @@ class ResultJson(Callback):
         self._start = time.monotonic()
         # now, since files may be edited while a run goes on with what it has imported
         self._sources = provenance.sources(contributors(pl_module, trainer.datamodule))  # type: ignore[attr-defined]
+        commit()
 
     def on_validation_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
         if trainer.sanity_checking:
@@ -153,8 +155,9 @@ def device_name(device: torch.device) -> str:
     return f"{device.type} ({platform.machine()}, {torch.get_num_threads()} threads)"
 
 
+@cache
 def commit() -> str | None:
-    """The commit of the checkout that this package is imported from; None outside a checkout.
+    """The commit of the checkout that this package is imported from, as it first asks; None outside a checkout.
 
     "-dirty" is appended if code differs from it: what runs write doesn't count.
     """

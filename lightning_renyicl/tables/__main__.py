@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import re
 import shlex
 import signal
 import sys
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from functools import partial
 from pathlib import Path
+from typing import NoReturn
 
 from lightning_renyicl.tables import spec as specs
 from lightning_renyicl.tables.cost import estimate
@@ -24,10 +27,10 @@ from lightning_renyicl.tables.worker import Worker
 
 def parser() -> argparse.ArgumentParser:
     """The arguments; make's variables of the same names in capitals."""
-    parsed = argparse.ArgumentParser(prog="python -m lightning_renyicl.tables", description=__doc__)
+    parsed = Parser(prog="python -m lightning_renyicl.tables", description=__doc__)
     parsed.add_argument("table", nargs="?", help="the table to fill; without one, all are listed with their state")
     parsed.add_argument("--scale", choices=specs.SCALES, default="small", help="default: small")
-    parsed.add_argument("--jobs", type=positive, default=1, help="runs at a time; they share cores and GPUs")
+    parsed.add_argument("--jobs", type=positive, help="runs at a time, 1 (on a cluster all); they share cores and GPUs")
     parsed.add_argument("--dry", action="store_true", help="only list the runs and estimate their hours")
     parsed.add_argument("--rerun", choices=["stale"], help="run again what is done but stale")
     parsed.add_argument("--runs", type=Path, default=Path("runs"), help="folder of the runs")
@@ -41,6 +44,30 @@ def parser() -> argparse.ArgumentParser:
     parsed.add_argument("--minutes", type=positive, default=24 * 60, help="time of a job; longer runs go on in another")
     parsed.add_argument("--flags", default="", help="more flags of fit and test, such as --data.root=FOLDER")
     return parsed
+
+
+RESERVED = ("--config", "--seed_everything", "--trainer.default_root_dir", "--ckpt_path", "--fresh")
+
+
+def flags_of(options: argparse.Namespace) -> tuple[str, ...]:
+    """The flags for the commands.
+
+    Raises:
+        ValueError: one that the runner sets itself.
+    """
+    flags = tuple(shlex.split(options.flags))
+    for flag in flags:
+        if flag.startswith(RESERVED) or flag == "-c":
+            raise ValueError(f"FLAGS cannot have {flag}: the table sets it")
+    return flags
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose errors are one line, with make's names for the arguments."""
+
+    def error(self, message: str) -> NoReturn:
+        line = re.sub(r"argument --(\w+)", lambda match: match[1].upper(), message)
+        self.exit(2, f"error: {line}\n")
 
 
 def positive(text: str) -> int:
@@ -62,10 +89,12 @@ def main(arguments: list[str] | None = None) -> int:
         finished = ("done",) if options.rerun else ("done", "stale")
         waiting = [run for run in runs if status(run).state not in finished]
         if options.dry:
-            return estimate(waiting, tuple(shlex.split(options.flags)))
+            with interruptible():
+                return estimate(waiting)
         return fill(spec, options, len(runs) - len(waiting), waiting)
     except KeyboardInterrupt:
-        print("\ninterrupted; the same command goes on", file=sys.stderr)
+        jobs = "" if options.launcher == "process" else "; jobs that were submitted go on"
+        print(f"\ninterrupted; the same command goes on{jobs}", file=sys.stderr)
         return 130
     except (OSError, ValueError) as error:
         print(f"error: {error}", file=sys.stderr)
@@ -74,7 +103,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 def runs_of(spec: Spec, options: argparse.Namespace) -> list[Run]:
     """All runs of a table, those of the first seed first."""
-    flags = tuple(shlex.split(options.flags))
+    flags = flags_of(options)
     trainings = spec.trainings(options.scale)
     return [
         Run(training, seed, options.runs, flags) for seed in range(spec.seeds[options.scale]) for training in trainings
@@ -113,30 +142,37 @@ def state_of(training: Training | str, states: dict[Run, str]) -> str:
 
 def fill(spec: Spec, options: argparse.Namespace, done: int, waiting: list[Run]) -> int:
     """Makes the runs that a table waits for, then renders it."""
-    flags = tuple(shlex.split(options.flags))
-    progress = Progress(f"{spec.name} {options.scale}", done, waiting)
-    if options.launcher == "process":
-        worker = Worker(flags, options.rerun is not None)
-        outcomes = on_this_machine(worker, waiting, options.jobs, progress.look)
-    else:
-        resources = (options.jobs, options.partition, options.gpus, options.cpus, options.minutes)
-        jobs = [Job(run, flags, options.rerun is not None) for run in waiting]
-        outcomes = on_cluster(executor_of(options.launcher, options.runs, *resources), jobs, progress.look)
-    failed = []
-    with interruptible(), closing(progress), closing(outcomes):
-        for outcome in outcomes:
-            progress.finish(outcome.run)
-            if outcome.state in ("failed", "busy"):
-                failed.append(outcome.run)
-                reason = outcome.message or "another process has it"
-                progress.write(f"{outcome.state}: {outcome.run.folder}: {reason}")
-    table = collect(spec, options.scale, options.runs, flags)
+    states = make(f"{spec.name}-{options.scale}", options, done, waiting) if waiting else Counter()
+    table = collect(spec, options.scale, options.runs, flags_of(options))
     files = write(table, options.results)
     print(f"\n{files[0].read_text()}")
     print(f"saved {', '.join(map(str, files))}")
-    if failed:
-        print(f"{len(failed)} of {len(waiting)} runs failed; the same command tries them again", file=sys.stderr)
-    return 1 if failed else 0
+    if states["failed"]:
+        print(f"{states['failed']} of {len(waiting)} runs failed; the same command tries them again", file=sys.stderr)
+    if states["busy"]:
+        print(f"{states['busy']} runs are another process's; the same command shows them later", file=sys.stderr)
+    return 1 if states["failed"] or states["busy"] else 0
+
+
+def make(title: str, options: argparse.Namespace, done: int, waiting: list[Run]) -> Counter[str]:
+    """Makes runs and tells of each that didn't go well; returns the number of runs by what became of them."""
+    again = options.rerun is not None
+    if options.launcher == "process":
+        make_one = partial(on_this_machine, Worker(again), waiting, options.jobs or 1)
+    else:
+        resources = (options.partition, options.gpus, options.cpus, options.minutes)
+        executor = executor_of(options.launcher, title, options.runs, options.jobs or len(waiting), *resources)
+        make_one = partial(on_cluster, executor, [Job(run, again) for run in waiting])
+    progress = Progress(title, done, waiting)
+    outcomes = make_one(progress.look)
+    states: Counter[str] = Counter()
+    with interruptible(), closing(progress), closing(outcomes):
+        for outcome in outcomes:
+            progress.finish(outcome.run)
+            states[outcome.state] += 1
+            if outcome.message or outcome.state == "busy":
+                progress.write(f"{outcome.state}: {outcome.run.folder}: {outcome.message or 'another process has it'}")
+    return states
 
 
 @contextmanager

@@ -16,13 +16,13 @@ import sys
 import threading
 from collections.abc import Mapping
 from contextlib import suppress
+from multiprocessing import forkserver
 from multiprocessing.context import ForkServerProcess
 from multiprocessing.reduction import DupFd
 from pathlib import Path
 from typing import Any
 
 PROGRAM = "lightning_renyicl"
-PRELOADED = ["lightning_renyicl.cli", "tensorboard.summary.writer.event_file_writer"]
 
 _context = multiprocessing.get_context("forkserver")
 # starting a process looks at all others, and an exit code can be read once only
@@ -34,19 +34,27 @@ def prepare(threads: int) -> None:
     os.environ["OMP_NUM_THREADS"] = str(threads)
     # else asking for a GPU would start the driver, and a fork cannot use a driver that its parent has started
     os.environ["PYTORCH_NVML_BASED_CUDA_CHECK"] = "1"
-    _context.set_forkserver_preload(PRELOADED)
+    _context.set_forkserver_preload(["lightning_renyicl.tables.server"])
+    if threading.current_thread() is threading.main_thread():
+        # the server is not to be interrupted from the keyboard, from its first moment on
+        before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+        forkserver.ensure_running()
+        signal.signal(signal.SIGINT, before)
 
 
-def start(arguments: list[str], log: Path, lock: int, environment: Mapping[str, str]) -> ForkServerProcess:
+def start(
+    arguments: list[str], log: Path, environment: Mapping[str, str], lock: int | None = None
+) -> ForkServerProcess:
     """Starts ``lightning ARGUMENTS`` in a session of its own.
 
     Args:
         arguments: of the command.
         log: file that its output is appended to.
+        environment: its variables.
         lock: descriptor that it keeps open.
-        environment: its variables besides those of :func:`prepare`.
     """
-    process = _context.Process(target=_run, args=(arguments, str(log), DupFd(lock), dict(environment)))
+    held = None if lock is None else DupFd(lock)
+    process = _context.Process(target=_run, args=(arguments, str(log), dict(environment), held))
     with _one_at_a_time:
         process.start()
     return process
@@ -69,9 +77,11 @@ def kill(process: ForkServerProcess) -> None:
             send(process.pid, signal.SIGKILL)
 
 
-def _run(arguments: list[str], log: str, lock: Any, environment: dict[str, str]) -> None:
+def _run(arguments: list[str], log: str, environment: dict[str, str], lock: Any) -> None:
     os.setsid()  # an interrupt from the keyboard reaches the runner alone, which then ends the whole group
-    lock.detach()
+    if lock is not None:
+        lock.detach()
+    signal.signal(signal.SIGUSR2, signal.SIG_IGN)  # a cluster tells the whole job that its time is nearly up
     output = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
     os.write(output, f"$ lightning {shlex.join(arguments)}\n".encode())
     for stream in (sys.stdout, sys.stderr):
@@ -79,6 +89,6 @@ def _run(arguments: list[str], log: str, lock: Any, environment: dict[str, str])
         os.dup2(output, stream.fileno())
     os.close(output)
     os.environ.clear()
-    os.environ.update(environment)
+    os.environ.update(environment, RENYICL_ONE_FOLDER="1")  # a table looks for its results in one place
     sys.argv = [PROGRAM, *arguments]
     runpy.run_module(PROGRAM, run_name="__main__", alter_sys=True)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import tempfile
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from lightning_renyicl.tables import command
 from lightning_renyicl.tables.launch import cores
-from lightning_renyicl.tables.lock import lock
 from lightning_renyicl.tables.progress import trained
 from lightning_renyicl.tables.training import Run, Training
 from lightning_renyicl.tables.worker import explain, without_slurm
@@ -18,14 +18,13 @@ SAME_COST = ("objectives", "grids")
 """Folders of overlays that don't change what a step costs."""
 
 
-def estimate(runs: Sequence[Run], flags: tuple[str, ...]) -> int:
+def estimate(runs: Sequence[Run]) -> int:
     """Prints the runs that are to be made and their hours, one after the other, on this machine.
 
     Every configuration is timed for a few steps, on made-up data of the same shape where the table names some.
 
     Args:
         runs: those that are missing.
-        flags: flags of ``fit`` that say where it runs.
 
     Returns:
         The exit code: 1 if a configuration cannot be timed.
@@ -39,6 +38,7 @@ def estimate(runs: Sequence[Run], flags: tuple[str, ...]) -> int:
     for training, own in by_training.items():
         key = timed_configs(training)
         if key not in seconds:
+            flags = Run(replace(training, configs=key), 0, own[0].root, own[0].flags).machine_flags()
             seconds[key] = time_steps(key, flags)
         each = seconds[key]
         if each is None:
@@ -59,17 +59,17 @@ def timed_configs(training: Training) -> tuple[str, ...]:
     return own if training.timed_on is None else (*own, training.timed_on)
 
 
-def time_steps(configs: tuple[str, ...], flags: tuple[str, ...]) -> float | None:
+def time_steps(configs: tuple[str, ...], flags: list[str]) -> float | None:
     """Seconds of a whole run, from a few steps of it; None, with a line that says why, if it doesn't start."""
-    with tempfile.TemporaryDirectory() as name, lock(Path(name) / "lock") as descriptor:
-        assert descriptor is not None
+    print(f"timing {' '.join(configs)} …", flush=True)
+    with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         log, result = folder / "log.txt", folder / "cost.json"
         arguments = ["fit", *(f"--config={path}" for path in configs), *flags]
         arguments += [f"--trainer.default_root_dir={folder / 'run'}", "--trainer.logger=false"]
         arguments += ["--trainer.enable_progress_bar=false", "--trainer.enable_model_summary=false"]
         arguments += ["--trainer.callbacks+=StepTimer", f"--trainer.callbacks.path={result}"]
-        child = command.start(arguments, log, descriptor, without_slurm())
+        child = command.start(arguments, log, without_slurm())
         try:
             code = command.wait(child)
         except BaseException:
@@ -79,5 +79,5 @@ def time_steps(configs: tuple[str, ...], flags: tuple[str, ...]) -> float | None
             print(explain(code, " ".join(configs), log))
             return None
         cost = json.loads(result.read_text())
-    print(f"{' '.join(configs)}: {cost['steps']:,} steps of {cost['step_seconds']:.3g} s")
+    print(f"  {cost['steps']:,} steps of {cost['step_seconds']:.3g} s")
     return float(cost["seconds"])

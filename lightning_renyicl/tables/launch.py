@@ -43,7 +43,7 @@ def on_this_machine(worker: Worker, runs: Sequence[Run], jobs: int, look: Callab
 
     with ThreadPoolExecutor(jobs) as pool:
         try:
-            busy = []
+            busy: list[Run] = []
             for outcome in finished([pool.submit(work, run, False) for run in runs], look):
                 if outcome.state == "busy":
                     busy.append(outcome.run)
@@ -79,23 +79,26 @@ def gpu_of(slot: int, jobs: int) -> dict[str, str]:
     return {"CUDA_VISIBLE_DEVICES": gpus[slot % len(gpus)]} if jobs > 1 and len(gpus) > 1 else {}
 
 
-@dataclass(frozen=True)
+@dataclass
 class Job:
     """A run as a job of a cluster, which goes on in another job when its time is up."""
 
     run: Run
-    flags: tuple[str, ...]
     rerun_stale: bool
+    worker: Worker | None = None
 
     def __call__(self) -> Outcome:
         command.prepare(threads=cores())
-        return Worker(self.flags, self.rerun_stale)(self.run)
+        self.worker = Worker(self.rerun_stale)
+        return self.worker(self.run)
 
     def checkpoint(self) -> Any:
         """What submitit submits in place of a job that is preempted or out of time; the run has its own checkpoint."""
         from submitit.helpers import DelayedSubmission
 
-        return DelayedSubmission(self)
+        if self.worker is not None:
+            self.worker.stop()
+        return DelayedSubmission(Job(self.run, self.rerun_stale))
 
 
 def on_cluster(executor: Any, jobs: Sequence[Job], look: Callable[[], None]) -> Generator[Outcome]:
@@ -112,7 +115,7 @@ def on_cluster(executor: Any, jobs: Sequence[Job], look: Callable[[], None]) -> 
 
 
 def executor_of(
-    cluster: str, folder: Path, jobs: int, partition: str | None, gpus: int, cpus: int, minutes: int
+    cluster: str, name: str, folder: Path, jobs: int, partition: str | None, gpus: int, cpus: int, minutes: int
 ) -> Any:
     """Submitit's executor: ``slurm``, or ``local`` for jobs as processes of this machine.
 
@@ -124,10 +127,11 @@ def executor_of(
     except ModuleNotFoundError as error:
         raise ValueError(f"LAUNCHER={cluster} needs submitit: pip install 'lightning-renyicl[cluster]'") from error
     try:
-        executor = submitit.AutoExecutor(folder / "jobs", cluster)
+        executor = submitit.AutoExecutor(folder / "jobs", cluster, slurm_max_num_timeout=1000)
     except (RuntimeError, ValueError) as error:
         raise ValueError(f"LAUNCHER={cluster}: {error}") from error
     executor.update_parameters(
+        name=name,
         timeout_min=minutes,
         gpus_per_node=gpus,
         cpus_per_task=cpus,

@@ -10,7 +10,7 @@ from pathlib import Path
 
 
 @contextmanager
-def lock(path: Path, wait: bool = False) -> Iterator[int | None]:
+def lock(path: Path) -> Iterator[int | None]:
     """Holds ``path``; yields its descriptor, or None if another process holds it.
 
     A child that inherits the descriptor holds the lock too: it is free only when every one of them has ended, however.
@@ -18,7 +18,6 @@ def lock(path: Path, wait: bool = False) -> Iterator[int | None]:
 
     Args:
         path: the lock file; it stays, since a lock on a deleted file locks nothing.
-        wait: wait until it is free.
 
     Raises:
         OSError: a folder that cannot be written, or a file system without locks.
@@ -26,7 +25,7 @@ def lock(path: Path, wait: bool = False) -> Iterator[int | None]:
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
     try:
-        yield descriptor if _take(descriptor, path, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB)) else None
+        yield descriptor if _take(descriptor, path, fcntl.LOCK_EX | fcntl.LOCK_NB) else None
     finally:
         os.close(descriptor)
 

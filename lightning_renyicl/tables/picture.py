@@ -18,7 +18,8 @@ def picture(table: Table, path: Path) -> None:
     matplotlib.use("Agg")
     from matplotlib import pyplot as plt
 
-    names, columns = list(table.spec.rows), list(table.spec.columns)
+    names = [name for name, line in table.spec.rows.items() if not line.difference]
+    columns = list(table.spec.columns)
     across = min(ACROSS, len(columns))
     down = math.ceil(len(columns) / across)
     size = (1.5 + 2.8 * across, 1.3 + down * (0.8 + 0.32 * len(names)))
@@ -46,7 +47,7 @@ def picture(table: Table, path: Path) -> None:
     }
     if handles:
         figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=2)
-    figure.suptitle(f"{table.spec.title} ({table.scale})")
+    figure.suptitle(f"{table.spec.title}\n(scale {table.scale}, per cent)", wrap=True)
     with replacing(path) as partial:
         figure.savefig(partial, dpi=110)
     plt.close(figure)

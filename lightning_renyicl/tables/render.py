@@ -64,7 +64,8 @@ def rows(table: Table) -> list[Row]:
             lines.append(Row(name, "ours", [Text("not run")] * len(cells)))
         if any(cell.paper for cell in cells):
             lines.append(Row("", "paper", [Text(papers(cell)) for cell in cells]))
-        if any(cell.paper and cell.score for cell in cells):
+        # made-up data have nothing to do with the paper's
+        if table.scale != "smoke" and any(cell.paper and cell.score for cell in cells):
             gaps = [difference(cell, digits) for cell, digits in zip(cells, places, strict=True)]
             lines.append(Row("", "difference", [Text(gap) for gap in gaps]))
         printed += lines
@@ -78,7 +79,7 @@ def decimals(table: Table, column: str) -> int:
 
 
 def ours(cell: Cell, digits: int) -> Text:
-    """Mean ± standard deviation (n), the gain, and † if stale."""
+    """Mean ± standard deviation (n), the gain, and ‡ if stale."""
     if cell.not_run is not None:
         return Text("not run")
     if not cell.score:
@@ -86,7 +87,7 @@ def ours(cell: Cell, digits: int) -> Text:
     text = spread(cell.score, digits)
     if cell.gain:
         text += f" ({cell.gain.mean:+.{digits}f})"
-    return Text(text + ("†" if cell.stale else ""), cell.best)
+    return Text(text + ("‡" if cell.stale else ""), cell.best)
 
 
 def spread(score: Score, digits: int) -> str:
@@ -110,23 +111,27 @@ def difference(cell: Cell, digits: int) -> str:
 def footer(table: Table) -> list[str]:
     """What a reader has to know of the numbers: how, on what and where they were made."""
     spec, results = table.spec, table.results
-    hours = sum(result["seconds"] for result in results) / 3600
+    minutes = sum(result["seconds"] for result in results) / 60
+    spent = f"{minutes / 60:.1f} hours" if minutes > 90 else f"{minutes:.1f} minutes"
     where = "test split" if spec.split == "test" else "validation split"
-    lines = [
+    ours = [
         f"Ours: `{spec.metric}` in per cent on the {where} at the last epoch, mean ± standard deviation (seeds). Bold: "
         f"ahead of every other one of its {spec.best_of.removesuffix('s')} by more than the spread, the root of the "
         "summed variances of the two.",
-        f"Scale: {table.scale}. Runs: {len(results)}, {hours:.2f} hours.",
+        f"Scale: {table.scale}. " + (f"Runs: {len(results)}, {spent}." if results else "No runs yet."),
     ]
+    lines = ours if any(cell.not_run is None for cell in table.cells.values()) else ["Nothing of it can run yet."]
     facts = {
+        "Flags": [flag for flag in (" ".join(table.flags),) if flag and results],
+        "Epochs": [str(result["epoch"]) for result in results if result.get("epoch") is not None],
         "Data": [dataset_of(result) for result in results],
         "Versions": [versions_of(result) for result in results],
-        "Device": [result["device"] for result in results],
-        "Commit": [result["commit"] or "none" for result in results],
+        "Device": [result.get("device", "unknown") for result in results],
+        "Commit": [result.get("commit") or "none" for result in results],
     }
     lines += [f"{title}: {'; '.join(dict.fromkeys(each))}." for title, each in facts.items() if each]
     if any(cell.stale for cell in table.cells.values()):
-        lines.append("†: configuration, code or data has changed since; `RERUN=stale` runs it again.")
+        lines.append("‡: configuration, code or data has changed since; `RERUN=stale` runs it again.")
     lines += [f"{remark[0].upper()}{remark[1:]}." for remark in table.remarks]
     lines += [f"Not run, {reason}: {', '.join(labels)}." for reason, labels in reasons(table).items()]
     return lines + list(spec.notes)
@@ -146,7 +151,7 @@ def reasons(table: Table) -> dict[str, list[str]]:
 
 def versions_of(result: dict[str, Any]) -> str:
     """Packages and their versions."""
-    return ", ".join(f"{name} {version}" for name, version in result["versions"].items())
+    return ", ".join(f"{name} {version}" for name, version in result.get("versions", {}).items())
 
 
 def markdown(table: Table) -> str:
@@ -171,7 +176,7 @@ def latex(table: Table) -> str:
     frame = pd.DataFrame(
         cells,
         index=pd.MultiIndex.from_tuples([(tex(row.label), row.source) for row in printed]),
-        columns=pd.MultiIndex.from_tuples(heads),
+        columns=pd.MultiIndex.from_tuples(heads) if depth > 1 else [head for (head,) in heads],
     )
     text = frame.style.to_latex(
         hrules=True,
@@ -197,7 +202,11 @@ _TEX = {
     "τ": r"$\tau$",
     "±": r"$\pm$",
     "×": r"$\times$",
+    "−": "$-$",
+    "²": "$^2$",
     "†": r"$^\dag$",
+    "‡": r"$^\ddag$",
+    "ρ": r"$\rho$",
     "—": "---",
     "é": r"\'e",
     "…": r"\dots{}",

@@ -85,7 +85,8 @@ class Table:
         scale: smoke, small or paper.
         cells: by labels of row and column.
         results: of the runs that are done.
-        remarks: what is stale or lacks its metric.
+        remarks: what is stale, has failed or lacks its metric.
+        flags: of the commands.
     """
 
     spec: Spec
@@ -93,12 +94,13 @@ class Table:
     cells: dict[tuple[str, str], Cell]
     results: list[dict[str, Any]]
     remarks: list[str]
+    flags: tuple[str, ...] = ()
 
 
 def collect(spec: Spec, scale: str, root: Path, flags: tuple[str, ...] = ()) -> Table:
     """Reads the results of a table's runs."""
     printed = paper(spec.name)
-    table = Table(spec, scale, {}, [], [])
+    table = Table(spec, scale, {}, [], [], flags)
     known: dict[Training, tuple[Score, str, bool]] = {}
     for row in spec.rows:
         for column in spec.columns:
@@ -126,6 +128,8 @@ def score_of(
     reasons: dict[str, None] = {}
     for seed in range(spec.seeds[table.scale]):
         found = status(Run(training, seed, root, flags))
+        if found.state in ("failed", "damaged"):
+            table.remarks.append(f"failed: {Run(training, seed, root).folder}")
         if found.result is None:
             continue
         table.results.append(found.result)
@@ -153,7 +157,10 @@ def subtract(table: Table) -> None:
             cell.dataset, cell.stale = first.dataset, first.stale or second.stale
         if across.gain_over or down.gain_over:
             over = (row, across.gain_over) if across.gain_over else (down.gain_over, column)
-            cell.gain = cell.score - table.cells[over].score  # type: ignore[index]
+            base = table.cells[over]  # type: ignore[index]
+            if cell.score.values.keys() == base.score.values.keys():
+                cell.gain = cell.score - base.score
+                cell.stale = cell.stale or (base.stale and bool(cell.gain))
 
 
 def mark_best(table: Table) -> None:
@@ -161,12 +168,13 @@ def mark_best(table: Table) -> None:
     down = table.spec.best_of == "columns"
     for key, cell in table.cells.items():
         others = [
-            other.score
+            other
             for name, other in table.cells.items()
-            if name != key and name[down] == key[down] and other.score and not is_difference(table, name)
+            if name != key and name[down] == key[down] and not other.not_run and not is_difference(table, name)
         ]
+        # as long as one is missing, none is the best
         compared = bool(others) and not is_difference(table, key)
-        cell.best = compared and all(cell.score.ahead_of(other) for other in others)
+        cell.best = compared and all(cell.score.ahead_of(other.score) for other in others)
 
 
 def is_difference(table: Table, key: tuple[str, str]) -> bool:

@@ -86,9 +86,18 @@ class Run:
 
     def asks_for(self) -> dict[str, Any]:
         """The contents of the configurations, and the flags that change a result."""
-        given = re.split(r" (?=--)", " ".join(self.flags)) if self.flags else []  # with their values
-        flags = [flag for flag in given if not flag.startswith(OF_THE_MACHINE)]
+        flags = [flag for flag in self.given() if not flag.startswith(OF_THE_MACHINE)]
         return {"configs": {path: read_yaml(Path(path)) for path in self.training.configs}, "flags": flags}
+
+    def machine_flags(self) -> list[str]:
+        """The flags that go to the commands, without the folder of data that an overlay has replaced by other data."""
+        overlays = [read_yaml(Path(path)) or {} for path in self.training.configs[1:]]
+        replaced = any("class_path" in (overlay.get("data") or {}) for overlay in overlays)
+        return [flag for flag in self.given() if not (replaced and flag.startswith("--data.root"))]
+
+    def given(self) -> list[str]:
+        """The flags, each with its value."""
+        return re.split(r" (?=--)", " ".join(self.flags)) if self.flags else []
 
     def differences(self) -> list[str]:
         """What the table asks for now and didn't when the run began."""
@@ -96,7 +105,8 @@ class Run:
             then = json.loads(self.request.read_text())
             configs, flags = dict(then["configs"]), list(then["flags"])
         except FileNotFoundError:
-            return ["not started by this table"] if RunFolder(self.folder).config.exists() else []
+            begun = RunFolder(self.folder).config.exists() or self.fitted.exists()
+            return ["not started by this table"] if begun else []
         except (ValueError, LookupError, TypeError):
             return [f"{self.request} is damaged"]
         now = self.asks_for()
@@ -128,19 +138,26 @@ class Status:
     result: dict[str, Any] | None = None
 
 
-def status(run: Run) -> Status:
-    """The state of a run, from its folder alone."""
+def status(run: Run, held: bool = False) -> Status:
+    """The state of a run, from its folder alone.
+
+    Args:
+        run: the run.
+        held: whether its lock is the caller's own.
+    """
     try:
         result = read_result(run.result)
         fitted = read_result(run.fitted)
     except ValueError as error:
-        return Status("running" if locked(run.lock) else "damaged", (str(error),))
+        return Status("damaged" if held or not locked(run.lock) else "running", (str(error),))
     if result is not None and fitted is not None:
         reasons = [*run.differences(), *changed_sources(fitted), *changed_files(fitted)]
+        if fitted.get("seed", run.seed) != run.seed:
+            reasons.append(f"seed {fitted['seed']}")
         result["seconds"] += fitted["seconds"] if result != fitted else 0
-        result["data"] = fitted.get("data")
+        result["data"], result["epoch"] = fitted.get("data"), fitted.get("epoch")
         return Status("stale" if reasons else "done", tuple(reasons), result)
-    if locked(run.lock):
+    if not held and locked(run.lock):
         return Status("running")
     if run.failure.exists():
         return Status("failed", (run.failure.read_text().rstrip(),))

@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import threading
+import time
 from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.context import ForkServerProcess
@@ -26,8 +27,8 @@ class Outcome:
 
     Attributes:
         run: the run.
-        state: ``finished`` now, ``done`` before, ``failed``, or ``busy``: another process has it.
-        message: why it failed.
+        state: ``finished`` now, ``done`` before, ``failed``, ``stopped``, or ``busy``: another process has it.
+        message: why it failed, or what else there is to say.
     """
 
     run: Run
@@ -35,16 +36,20 @@ class Outcome:
     message: str = ""
 
 
+class Stopped(Exception):
+    """The worker was told to stop."""
+
+
 class Worker:
     """Executes runs, each in the thread that calls it.
 
     Args:
-        flags: flags for ``fit`` and ``test`` that say where they run.
         rerun_stale: run again what is done but stale; what it left before is kept under another name.
     """
 
-    def __init__(self, flags: tuple[str, ...] = (), rerun_stale: bool = False) -> None:
-        self.flags = flags
+    POLL = 1.0  # seconds between looks at a lock that another process holds
+
+    def __init__(self, rerun_stale: bool = False) -> None:
         self.rerun_stale = rerun_stale
         self._children: set[ForkServerProcess] = set()
         self._stopping = False
@@ -59,25 +64,35 @@ class Worker:
             wait: wait for another process that has the run, and take what it made of it.
         """
         try:
-            with lock(run.lock, wait) as descriptor:
-                if descriptor is None:
+            while True:
+                with lock(run.lock) as descriptor:
+                    if descriptor is not None:
+                        return self._execute(run, descriptor, environment or {}, wait)
+                if not wait or self._stopping:
                     return Outcome(run, "busy")
-                before = status(run)
-                if before.state == "done" or (before.state == "stale" and not self.rerun_stale):
-                    return Outcome(run, "done")
-                if wait and before.state == "failed":
-                    return Outcome(run, "failed", before.reasons[0])
-                try:
-                    self._prepare(run, before)
-                    self._work(run, descriptor, {**without_slurm(), **(environment or {})})
-                except ValueError as error:
-                    with suppress(OSError):
-                        run.folder.mkdir(parents=True, exist_ok=True)
-                        run.failure.write_text(f"{error}\n")
-                    raise
+                time.sleep(self.POLL)
+        except Stopped:
+            return Outcome(run, "stopped")
         except (OSError, ValueError) as error:  # OSError: a full disk, a folder that cannot be written
             return Outcome(run, "failed", str(error))
-        return Outcome(run, "finished")
+        except Exception as error:  # of one run: the others go on
+            return Outcome(run, "failed", f"{type(error).__name__}: {error}")
+
+    def _execute(self, run: Run, descriptor: int, environment: dict[str, str], waited: bool) -> Outcome:
+        before = status(run, held=True)
+        if before.state == "done" or (before.state == "stale" and not self.rerun_stale):
+            return Outcome(run, "done")
+        if waited and before.state == "failed":
+            return Outcome(run, "failed", before.reasons[0])
+        try:
+            kept = self._prepare(run, before)
+            self._work(run, descriptor, {**without_slurm(), **environment})
+        except ValueError as error:
+            with suppress(OSError):
+                run.folder.mkdir(parents=True, exist_ok=True)
+                run.failure.write_text(f"{error}\n")
+            raise
+        return Outcome(run, "finished", f"what was there before is {kept}" if kept else "")
 
     def stop(self) -> None:
         """Kills what runs and starts nothing more."""
@@ -86,14 +101,13 @@ class Worker:
             for child in self._children:
                 command.kill(child)
 
-    def _prepare(self, run: Run, before: Status) -> None:
-        """Leaves a folder that holds this run's own beginning or nothing."""
+    def _prepare(self, run: Run, before: Status) -> Path | None:
+        """Leaves a folder that holds this run's own beginning or nothing; returns where what else was there went."""
         asked = run.asks_for()
         for path, content in asked["configs"].items():
             if content is None:
                 raise ValueError(f"{path} does not exist")
-        if before.state == "stale" or run.differences():
-            set_aside(run.folder)
+        kept = set_aside(run.folder) if before.state == "stale" or run.differences() else None
         for result in {run.result, run.fitted}:
             with suppress(FileNotFoundError):
                 try:
@@ -103,10 +117,11 @@ class Worker:
         run.folder.mkdir(parents=True, exist_ok=True)
         run.failure.unlink(missing_ok=True)
         write_text(run.request, json.dumps(asked, indent=1) + "\n")
+        return kept
 
     def _work(self, run: Run, descriptor: int, environment: dict[str, str]) -> None:
         fresh = False
-        for arguments, result in commands(run, self.flags):
+        for arguments, result in commands(run):
             if fresh:
                 result.unlink(missing_ok=True)
             if result.exists():
@@ -119,24 +134,27 @@ class Worker:
     def _call(self, arguments: list[str], log: Path, descriptor: int, environment: dict[str, str]) -> int:
         with self._starting:
             if self._stopping:
-                return -signal.SIGKILL
-            child = command.start(arguments, log, descriptor, environment)
+                raise Stopped
+            child = command.start(arguments, log, environment, descriptor)
             self._children.add(child)
         code = command.wait(child)
         with self._starting:
             self._children.discard(child)
+            if self._stopping:
+                raise Stopped
         return code
 
 
-def commands(run: Run, flags: tuple[str, ...]) -> list[tuple[list[str], Path]]:
+def commands(run: Run) -> list[tuple[list[str], Path]]:
     """What makes a run, in order, and the file that each leaves when it is done."""
     configs = [f"--config={path}" for path in run.training.configs]
-    common = [f"--seed_everything={run.seed}", f"--trainer.default_root_dir={run.folder}", *flags]
+    common = [*run.machine_flags(), f"--seed_everything={run.seed}", f"--trainer.default_root_dir={run.folder}"]
     common += ["--trainer.enable_progress_bar=false", "--trainer.enable_model_summary=false"]
     found = [(["fit", *configs, *common], run.fitted)]
     if run.result != run.fitted:
-        checkpoint = f"--ckpt_path={RunFolder(run.folder).checkpoint}"
-        found.append((["test", *configs, checkpoint, *common], run.result))
+        # what was trained, whatever has become of the configurations since
+        folder = RunFolder(run.folder)
+        found.append((["test", f"--config={folder.config}", f"--ckpt_path={folder.checkpoint}", *common], run.result))
     return found
 
 
@@ -145,13 +163,12 @@ def without_slurm() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if not name.startswith("SLURM_")}
 
 
-def set_aside(folder: Path) -> None:
-    """Renames a folder to the first free one of ``-old``, ``-old2``, ``-old3`` and so on."""
+def set_aside(folder: Path) -> Path | None:
+    """Renames a folder to the first free one of ``-old``, ``-old2``, ``-old3`` and so on, and returns that."""
     number = 1
     while (old := folder.with_name(f"{folder.name}-old{number if number > 1 else ''}")).exists():
         number += 1
-    if folder.exists():
-        folder.rename(old)
+    return folder.rename(old) if folder.exists() else None
 
 
 def explain(code: int, name: str, log: Path) -> str:

@@ -37,4 +37,4 @@ def run() -> dict[str, dict[str, Any]]:
 def all_commands() -> list[list[str]]:
     """The arguments of every command of the table in this folder."""
     runs = runs_of(spec.load("toy"), parser().parse_args([]))
-    return [arguments for run in runs for arguments, _ in commands(run, ())]
+    return [arguments for run in runs for arguments, _ in commands(run)]

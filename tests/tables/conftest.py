@@ -54,7 +54,7 @@ class Project:
         """Starts the command in a process of its own."""
         command = [sys.executable, "-m", "lightning_renyicl.tables", "toy", *arguments]
         output = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
-        return subprocess.Popen(command, cwd=self.folder, **output, **options)
+        return subprocess.Popen(command, cwd=self.folder, **{**output, **options})
 
     def run(self, *arguments: str) -> tuple[int, str]:
         """The exit code of the command and what it printed; in this process, so that tests share the imports."""

@@ -102,14 +102,14 @@ class TestMistakes:
     @pytest.mark.parametrize(
         ("arguments", "message"),
         [
-            (["table9", "--jobs", "0"], "--jobs: must be at least 1, got 0"),
-            (["table9", "--jobs=-2"], "--jobs: must be at least 1, got -2"),
-            (["table9", "--jobs", "two"], "--jobs: invalid positive value: 'two'"),
-            (["table9", "--cpus", "0"], "--cpus: must be at least 1, got 0"),
-            (["table9", "--minutes", "0"], "--minutes: must be at least 1, got 0"),
-            (["table9", "--scale", "large"], "--scale: invalid choice: 'large'"),
-            (["table9", "--rerun", "all"], "--rerun: invalid choice: 'all'"),
-            (["table9", "--launcher", "cloud"], "--launcher: invalid choice: 'cloud'"),
+            (["table9", "--jobs", "0"], "error: JOBS: must be at least 1, got 0"),
+            (["table9", "--jobs=-2"], "error: JOBS: must be at least 1, got -2"),
+            (["table9", "--jobs", "two"], "error: JOBS: invalid positive value: 'two'"),
+            (["table9", "--cpus", "0"], "error: CPUS: must be at least 1, got 0"),
+            (["table9", "--minutes", "0"], "error: MINUTES: must be at least 1, got 0"),
+            (["table9", "--scale", "large"], "error: SCALE: invalid choice: 'large'"),
+            (["table9", "--rerun", "all"], "error: RERUN: invalid choice: 'all'"),
+            (["table9", "--launcher", "cloud"], "error: LAUNCHER: invalid choice: 'cloud'"),
             (["table9", "table10"], "unrecognized arguments: table10"),
         ],
     )
@@ -257,7 +257,8 @@ class TestExitCodes:
         captured = capsys.readouterr()
         reason = {"failed": "no data", "busy": "another process has it"}[state]
         assert f"{state}: runs/table9/small/a/seed1: {reason}\n" in captured.out
-        assert "2 of 8 runs failed; the same command tries them again\n" in captured.err
+        words = {"failed": "2 of 8 runs failed; the same", "busy": "2 runs are another process's"}
+        assert words[state] in captured.err
         assert (folder / "results/table9-small.csv").exists()  # of the others
 
     def test_what_another_process_finished(self, executed, leave):
@@ -322,8 +323,13 @@ class TestWhatWaits:
     def test_flags_reach_the_runs(self, executed):
         program.main(["table9", "--flags=--data.root=/mnt --trainer.precision=bf16-mixed"])
         flags = ("--data.root=/mnt", "--trainer.precision=bf16-mixed")
-        assert executed.worker.flags == flags
         assert {run.flags for run in executed.runs} == {flags}
+
+    @pytest.mark.parametrize("flag", ["--seed_everything=1", "--trainer.default_root_dir=x", "--config=a", "-c a"])
+    def test_flags_that_the_table_sets(self, executed, capsys, flag):
+        assert program.main(["table9", f"--flags={flag}"]) == 2
+        assert capsys.readouterr().err == f"error: FLAGS cannot have {flag.split()[0]}: the table sets it\n"
+        assert executed.runs == ()
 
     def test_seeds_are_the_scales(self, executed):
         program.main(["table9", "--scale", "smoke"])
@@ -339,9 +345,10 @@ class TestWhatWaits:
 
     def test_a_dry_run_only_estimates(self, executed, leave, folder, monkeypatch):
         asked = []
-        monkeypatch.setattr(program, "estimate", lambda runs, flags: asked.append((names(runs), flags)) or 1)
+        monkeypatch.setattr(program, "estimate", lambda runs: asked.extend(runs) or 1)
         leave(RUNS[0])
         assert program.main(["table9", "--dry", "--flags=--data.root=/mnt"]) == 1
-        assert asked == [(RUNS[1:], ("--data.root=/mnt",))]
+        assert names(asked) == RUNS[1:]
+        assert {run.flags for run in asked} == {("--data.root=/mnt",)}
         assert executed.runs == ()
         assert not (folder / "results").exists()

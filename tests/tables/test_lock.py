@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import threading
+import time
 
 import pytest
 
@@ -13,9 +13,10 @@ from lightning_renyicl.tables.lock import lock, locked
 # each says that it has the lock and keeps it until its standard input ends
 HOLDER = """
 import sys
+import time
 from pathlib import Path
 from lightning_renyicl.tables.lock import lock
-with lock(Path(sys.argv[1]), wait="wait" in sys.argv) as descriptor:
+with lock(Path(sys.argv[1])) as descriptor:
     print("got" if descriptor is not None else "busy", flush=True)
     sys.stdin.read()
 """
@@ -105,6 +106,9 @@ class TestLocked:
     def test_what_is_not_there(self, path):
         assert not locked(path)
         assert not path.parent.exists()  # a look leaves no trace
+        path.parent.mkdir()
+        assert not locked(path)
+        assert not path.exists()
 
     def test_looking_takes_nothing(self, path):
         with lock(path):
@@ -135,33 +139,6 @@ class TestOtherProcesses:
         holder.kill()
         holder.wait()
         assert not locked(path)
-
-
-class TestWaiting:
-    def test_for_a_free_one(self, path):
-        with lock(path, wait=True) as descriptor:
-            assert descriptor is not None
-
-    def test_until_it_is_free(self, path):
-        events = []
-
-        def work():
-            with lock(path, wait=True) as descriptor:
-                events.append(descriptor is not None)
-
-        waiter = threading.Thread(target=work, daemon=True)
-        with lock(path):
-            waiter.start()
-            waiter.join(0.2)  # had it not to wait it would be through long since
-            events.append("freed")
-        waiter.join(60)
-        assert events == ["freed", True]
-
-    def test_of_another_process(self, path, start):
-        with lock(path):
-            waiter = start(HOLDER, "wait")
-        assert says(waiter) == "got"
-        assert locked(path)
 
 
 class TestChildren:
@@ -211,5 +188,5 @@ class TestChildren:
         parent.wait()
         assert locked(path)
         parent.stdin.close()  # on which the child waits
-        with lock(path, wait=True) as descriptor:
-            assert descriptor is not None
+        while locked(path):
+            time.sleep(0.01)

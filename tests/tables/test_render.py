@@ -90,7 +90,7 @@ class TestMarkdown:
         assert f"{MEAN:.2f} ± {STD:.2f}" == "70.25 ± 1.25"
         # digits are those of the paper in the same column, one where it has no number with a point
         assert rows_of(render.markdown(table)) == [
-            [cpc, "ours", "**70.25 ± 1.25 (3)**", "70.2 ± 1.2 (3) (+3.0)†", "—"],
+            [cpc, "ours", "**70.25 ± 1.25 (3)**", "70.2 ± 1.2 (3) (+3.0)‡", "—"],
             ["", "paper", "70.10 ± 0.2", "72.0 (+1.9)", "3"],
             ["", "difference", "+0.15", "-1.8", ""],
             [renyi, "ours", "—", "74.1 (1) (-0.3)", "not run"],
@@ -117,7 +117,7 @@ class TestMarkdown:
 
     def test_no_result_is_never_0(self, table, empty):
         for text in (render.markdown(empty), render.latex(empty), render.comma_separated(empty)):
-            assert not re.search(r"(?<![\w.])0(?:\.0+)?(?![\w.%])", text.replace("Runs: 0, 0.00 hours", ""))
+            assert not re.search(r"(?<![\w.])0(?:\.0+)?(?![\w.%])", text)
         assert "nan" not in render.markdown(table) + render.latex(table) + render.comma_separated(table)
 
     @pytest.mark.parametrize(("printed", "digits"), [([], 1), (["3"], 0), (["3", "4.25", "5.1"], 2), (["-0.5"], 1)])
@@ -142,7 +142,7 @@ class TestFooter:
     def test_facts(self, table):
         text = self.footer(table)
         assert "`probe/top1` in per cent on the test split at the last epoch, mean ± standard deviation (seeds)" in text
-        assert "Scale: small. Runs: 2, 3.00 hours.\n" in text
+        assert "Scale: small. Runs: 2, 3.0 hours.\n" in text
         assert "Data: CIFAR10 (45,000 train, 10,000 test).\n" in text
         assert "Versions: python 3.11.7, torch 2.14.1.\n" in text
         assert "Device: cpu (x86_64, 1 threads).\n" in text
@@ -156,12 +156,12 @@ class TestFooter:
         assert "Versions: python 3.11.7, torch 2.14.1; torch 2.15.\n" in text
         assert "Device: cpu (x86_64, 1 threads); GPU.\n" in text
         assert "Commit: 1234567-dirty; none.\n" in text
-        assert "Runs: 3, 4.50 hours" in text
+        assert "Runs: 3, 4.5 hours" in text
 
     def test_of_nothing(self, empty):
         text = self.footer(empty)
-        assert "Scale: small. Runs: 0, 0.00 hours.\n" in text
-        assert not re.search("Data:|Versions:|Device:|Commit:|†", text)
+        assert "Scale: small. No runs yet.\n" in text
+        assert not re.search("Data:|Versions:|Device:|Commit:|‡", text)
 
     @pytest.mark.parametrize(
         ("arguments", "words"),
@@ -175,10 +175,10 @@ class TestFooter:
         assert words in self.footer(make(**arguments))
 
     def test_what_a_dagger_means(self, table):
-        assert "†: configuration, code or data has changed since" in self.footer(table)
+        assert "‡: configuration, code or data has changed since" in self.footer(table)
         for cell in table.cells.values():
             cell.stale = False
-        assert "†" not in render.markdown(table)
+        assert "‡" not in render.markdown(table)
 
     def test_remarks(self):
         text = self.footer(make(remarks=["stale: tiny (configs/a.yaml is gone)", "tiny, seed 1, has no finite probe"]))
@@ -301,7 +301,7 @@ class TestLaTeX:
 
     def test_no_sign_is_left_that_means_something(self, text):
         text = re.sub(r"\\(?:label|begin|end)\{[^}]*\}(?:\{[lcr]+\}|\[t\])?", "", text)  # ours, not the table's
-        assert not re.search(r"(?<!\\)[%#~^_]", text.replace(r"$^\dag$", ""))
+        assert not re.search(r"(?<!\\)[%#~^_]", text.replace(r"$^\ddag$", ""))
         assert len(re.findall(r"(?<!\\)\$", text)) % 2 == 0
         outside = text.replace(text[text.index(r"\toprule") : text.index(r"\bottomrule")], "")
         assert separators(outside) == 0
@@ -343,7 +343,7 @@ class TestLaTeX:
             [cell.strip() for cell in line.removesuffix(r"\\").split(" & ")] for line in body_of(render.latex(table))
         ]
         first, paper, gap = body[:3]
-        assert first == ["CPC", "ours", r"\textbf{70.25 $\pm$ 1.25 (3)}", r"70.2 $\pm$ 1.2 (3) (+3.0)$^\dag$", "---"]
+        assert first == ["CPC", "ours", r"\textbf{70.25 $\pm$ 1.25 (3)}", r"70.2 $\pm$ 1.2 (3) (+3.0)$^\ddag$", "---"]
         assert paper == ["", "paper", r"70.10 $\pm$ 0.2", "72.0 (+1.9)", "3"]
         assert gap == ["", "difference", "+0.15", "-1.8", ""]
         assert len(body) == len(rows_of(render.markdown(table)))

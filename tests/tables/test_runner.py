@@ -96,11 +96,11 @@ class TestARunAgain:
         code, output = copied.run()
         assert code == 0, output
         assert copied.counts() == ONCE
-        assert output.count("†") == 3  # two cells and what the sign means
+        assert output.count("‡") == 3  # two cells and what the sign means
         assert "configs/long.yaml: trainer.max_epochs" in output
         code, output = copied.run("--rerun=stale")
         assert code == 0, output
-        assert "†" not in output
+        assert "‡" not in output
         counts = copied.counts()
         assert counts.pop("tiny+long/seed0-old") == counts.pop("tiny+cpc+long/seed0-old") == (1, 1)
         assert counts == ONCE

@@ -6,6 +6,7 @@ import csv
 import os
 import random
 import resource
+import shutil
 import signal
 import subprocess
 import time
@@ -57,12 +58,11 @@ def test_ten_kills_leave_the_table_of_an_undisturbed_run(longer, kill_tree, tmp_
     (longer.folder / "runs").rename(longer.folder / "undisturbed")
     (longer.folder / "results").rename(longer.folder / "results of the undisturbed")
     moments = random.Random(0)
-    made = {}
-    kills = 0
-    while kills < 10:
+    kills, made = 0, {}
+    while True:
         process = longer.start("--jobs=2", stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
-            process.wait(moments.uniform(0.5, 14))
+            process.wait(moments.uniform(2, 14) if kills < 10 else None)
         except subprocess.TimeoutExpired:
             kill_tree(process)
             kills += 1
@@ -70,13 +70,12 @@ def test_ten_kills_leave_the_table_of_an_undisturbed_run(longer, kill_tree, tmp_
         assert made.items() <= found.items()  # what was made once is not made again
         made = found
         if process.returncode == 0:
-            break
-    code, output = longer.run("--jobs=2")
-    assert code == 0, output
-    assert made.items() <= results(longer).items()
-    assert longer.csv() == table
-    assert without_hours(longer) == undisturbed
-    assert not list(longer.folder.rglob("*.part*"))
+            assert longer.csv() == table
+            assert without_hours(longer) == undisturbed
+            if kills == 10:
+                break
+            shutil.rmtree(longer.folder / "runs")  # a fast machine: over again, until ten kills have met it
+            made = {}
 
 
 def test_two_runners_make_each_run_once(longer):

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from lightning_renyicl.tables import spec
+from lightning_renyicl.tables.render import latex
+from lightning_renyicl.tables.scores import collect
 from lightning_renyicl.tables.training import Training
 
 ROOT = Path(__file__).parents[2]
@@ -206,3 +208,17 @@ class TestMistakes:
     def test_another_folder(self):
         with pytest.raises(FileNotFoundError, match="there is no folder configs/tables here"):
             spec.names()
+
+
+@pytest.mark.parametrize("name", sorted(path.stem for path in (ROOT / "configs/tables").glob("*.yaml")))
+def test_its_latex_has_whole_rows(name, monkeypatch, tmp_path):
+    """Headings of one level and of several."""
+    monkeypatch.chdir(ROOT)
+    text = latex(collect(spec.load(name), "small", tmp_path))
+    body = text[text.index(r"\toprule") : text.index(r"\bottomrule")]
+    columns = len(spec.load(name).columns) + 2
+    for line in re.findall(r"^(?!\\).+\\\\$", body, re.MULTILINE):
+        spans = sum(int(span) - 1 for span in re.findall(r"\\multicolumn\{(\d+)\}", line))
+        assert len(re.findall(r"(?<!\\)&", line)) + spans == columns - 1
+    assert "('" not in body
+    assert text.isascii()
