@@ -37,9 +37,13 @@ def sources(instances: Iterable[object]) -> dict[str, str]:
                 waiting.append(sys.modules[home])
     files = {Path(module.__file__) for module in seen if module.__file__}
     return {
-        str(file.relative_to(ROOT)): digest_of(LOADED[file]) if file in LOADED else digest_of_code(file)
-        for file in sorted(files)
+        name_of(file): digest_of(LOADED[file]) if file in LOADED else digest_of_code(file) for file in sorted(files)
     }
+
+
+def name_of(file: Path) -> str:
+    """A file's path within the project; of a file elsewhere its whole path."""
+    return str(file.relative_to(ROOT) if file.is_relative_to(ROOT) else file)
 
 
 def ours(module: str) -> bool:
@@ -82,7 +86,9 @@ def documented(body: Any) -> bool:
 def fingerprints(files: Iterable[Path]) -> dict[str, dict[str, Any]]:
     """Size, time of change and SHA-256 of data files; of a folder the names and sizes beneath it."""
     return {
-        str(file): {"size": size(file), "mtime_ns": file.stat().st_mtime_ns, "sha256": digest(file)} for file in files
+        str(file): {"size": size(file), "mtime_ns": file.stat().st_mtime_ns, "sha256": digest(file)}
+        for file in files
+        if file.exists()
     }
 
 

@@ -62,7 +62,7 @@ class StepTimer(Callback):
         if epochs < 1:
             epochs = math.ceil(most / trainer.num_training_batches)
         steps = int(min(trainer.num_training_batches * epochs, most))
-        passes = epochs // (trainer.check_val_every_n_epoch or 1)
+        passes = math.ceil(steps / trainer.num_training_batches) // (trainer.check_val_every_n_epoch or 1)
         step = median(self._training[1:] or self._training)
         batches = sum(trainer.num_val_batches) if self._validation else 0
         validation = passes * batches * (median(self._validation[1:] or self._validation) if batches else 0.0)

@@ -27,7 +27,7 @@ from lightning_renyicl.tables.worker import Worker
 
 def parser() -> argparse.ArgumentParser:
     """The arguments; make's variables of the same names in capitals."""
-    parsed = Parser(prog="python -m lightning_renyicl.tables", description=__doc__)
+    parsed = Parser(prog="python -m lightning_renyicl.tables", description=__doc__, allow_abbrev=False)
     parsed.add_argument("table", nargs="?", help="the table to fill; without one, all are listed with their state")
     parsed.add_argument("--scale", choices=specs.SCALES, default="small", help="default: small")
     parsed.add_argument("--jobs", type=positive, help="runs at a time, 1 (on a cluster all); they share cores and GPUs")

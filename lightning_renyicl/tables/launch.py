@@ -9,7 +9,7 @@ from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from lightning_renyicl.tables import command
 from lightning_renyicl.tables.training import Run
@@ -83,6 +83,8 @@ def gpu_of(slot: int, jobs: int) -> dict[str, str]:
 class Job:
     """A run as a job of a cluster, which goes on in another job when its time is up."""
 
+    PATIENCE: ClassVar[int] = 10
+
     run: Run
     rerun_stale: bool
     worker: Worker | None = None
@@ -90,7 +92,13 @@ class Job:
     def __call__(self) -> Outcome:
         command.prepare(threads=cores())
         self.worker = Worker(self.rerun_stale)
-        return self.worker(self.run)
+        outcome = self.worker(self.run)
+        for _ in range(self.PATIENCE):
+            if outcome.state != "busy":
+                break
+            time.sleep(POLL)  # a look at the table holds the lock for a moment too
+            outcome = self.worker(self.run)
+        return outcome
 
     def checkpoint(self) -> Any:
         """What submitit submits in place of a job that is preempted or out of time; the run has its own checkpoint."""

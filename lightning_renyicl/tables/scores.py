@@ -129,7 +129,7 @@ def score_of(
     for seed in range(spec.seeds[table.scale]):
         found = status(Run(training, seed, root, flags))
         if found.state in ("failed", "damaged"):
-            table.remarks.append(f"failed: {Run(training, seed, root).folder}")
+            table.remarks.append(f"Failed: {Run(training, seed, root).folder}")
         if found.result is None:
             continue
         table.results.append(found.result)
@@ -141,7 +141,7 @@ def score_of(
         values[seed] = PERCENT * value
         datasets[dataset_of(found.result)] = None
     if reasons:
-        table.remarks.append(f"stale: {training.name} ({'; '.join(reasons)})")
+        table.remarks.append(f"Stale: {training.name} ({'; '.join(reasons)})")
     return Score(values), "; ".join(datasets), bool(reasons)
 
 
@@ -187,7 +187,7 @@ def dataset_of(result: dict[str, Any]) -> str:
     data = result.get("data") or {"name": "unknown"}
     facts = [f"{size:,} {split}" for split, size in data.get("samples", {}).items() if size]
     trainer = (result["config"] or {}).get("trainer", {})
-    for split in ("train", "test"):
+    for split in ("train", "val", "test"):
         limit = trainer.get(f"limit_{split}_batches")
         if isinstance(limit, int):
             facts.append(f"{split} limited to {limit} batch{'' if limit == 1 else 'es'}")

@@ -158,7 +158,6 @@ class TestNumberOfSteps:
         """Of two batches each."""
         assert cost([1, 6], max_epochs=-1, max_steps=8, accumulate_grad_batches=2)[0]["steps"] == 16
 
-    @pytest.mark.xfail(strict=True, reason="passes are those of max_epochs, whatever ends before them")
     def test_validation_beside_epochs(self, cost):
         assert cost([1, 6], max_steps=10)[0]["validation_seconds"] == 2.5
 

@@ -181,9 +181,9 @@ class TestFooter:
         assert "‡" not in render.markdown(table)
 
     def test_remarks(self):
-        text = self.footer(make(remarks=["stale: tiny (configs/a.yaml is gone)", "tiny, seed 1, has no finite probe"]))
+        text = self.footer(make(remarks=["Stale: tiny (configs/a.yaml is gone)", "tiny, seed 1, has no finite probe"]))
         assert "Stale: tiny (configs/a.yaml is gone).\n" in text
-        assert "iny, seed 1, has no finite probe.\n" in text
+        assert "tiny, seed 1, has no finite probe.\n" in text
 
     def test_reasons(self, table):
         """Of a row as a whole, else cell by cell."""
@@ -258,7 +258,7 @@ class TestLaTeX:
     @pytest.fixture(params=["full", "empty", "one level"])
     def text(self, request):
         if request.param == "full":
-            return render.latex(make(remarks=[f"stale: a_b ({SPECIAL} …)"]))
+            return render.latex(make(remarks=[f"Stale: a_b ({SPECIAL} …)"]))
         if request.param == "empty":
             return render.latex(make({}, results=()))
         spec = Spec("table77", "One & all", {"A": Line("A")}, {"x": Line("x"), "y": Line("y")})

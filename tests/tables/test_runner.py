@@ -142,7 +142,7 @@ class TestAFailure:
         assert code == 1
         assert "configs/long.yaml does not exist" in output
         assert rows(copied)["CPC", "Rows / long"]["n"] == "1"  # made before, and marked
-        assert "stale: tiny+cpc+long (configs/long.yaml is gone)" in output.replace("Stale", "stale")
+        assert "Stale: tiny+cpc+long (configs/long.yaml is gone)" in output
 
     def test_of_a_runner_that_is_interrupted(self, project):
         (project.configs / "long.yaml").write_text("trainer: {max_epochs: 100000}\n")

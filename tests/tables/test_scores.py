@@ -324,7 +324,7 @@ class TestStale:
         found = table()
         stale = {key for key, cell in found.cells.items() if cell.stale}
         assert stale == {(row, column) for row in ("A", "B", "Gap") for column in ("Hard", "Again")}
-        assert found.remarks == [f"stale: {name} (configs/hard.yaml: data.rate)" for name in ("a+hard", "b+hard")]
+        assert found.remarks == [f"Stale: {name} (configs/hard.yaml: data.rate)" for name in ("a+hard", "b+hard")]
         assert len(found.cells["A", "Hard"].score.values) == 3  # it still says what it was
 
     @pytest.mark.parametrize("row", ["A", "B"])
@@ -337,7 +337,7 @@ class TestStale:
     def test_reasons_are_named_once(self, table):
         for seed in range(3):
             leave("a+big", seed, 0.5, scale="paper", sources={"datamodules/gone.py": "0"}, flags=["--x=1"] * (seed < 2))
-        assert table(scale="paper").remarks == ["stale: a+big (flags --x=1; datamodules/gone.py has changed)"]
+        assert table(scale="paper").remarks == ["Stale: a+big (flags --x=1; datamodules/gone.py has changed)"]
 
     def test_flags(self, table):
         found = table(flags=("--trainer.max_epochs=1",))
