@@ -124,10 +124,9 @@ def changed_files(result: dict[str, Any]) -> list[str]:
     changed = []
     for name, then in (result.get("data") or {}).get("files", {}).items():
         path = Path(name)
-        if not path.exists() or (
-            path.is_file() and path.stat().st_mtime_ns == then["mtime_ns"] and size(path) == then["size"]
-        ):
+        if not path.exists():
             continue
-        if size(path) != then["size"] or digest(path) != then["sha256"]:
+        touched = path.is_dir() or path.stat().st_mtime_ns != then["mtime_ns"]
+        if size(path) != then["size"] or (touched and digest(path) != then["sha256"]):
             changed.append(f"{name} has changed")
     return changed

@@ -13,7 +13,8 @@ from typing import Any
 import yaml
 
 _COSMETIC = ("default_root_dir", "enable_progress_bar", "enable_model_summary", "profiler")
-_OF_THE_MACHINE = ("accelerator", "devices", "num_nodes", "strategy")
+MACHINE_KEYS = ("accelerator", "devices", "num_nodes", "strategy")
+"""Keys of the trainer that say where something runs, not what."""
 _WRITTEN = ("config.yaml", "metrics.csv", "hparams.yaml", "events.out.tfevents.*", "result.json*", "error.log")
 
 
@@ -90,7 +91,7 @@ def comparable(config: dict[str, Any]) -> dict[str, Any]:
     """A resolved configuration without what doesn't change the run: where it lies and runs, how it was asked for."""
     kept = {key: value for key, value in config.items() if key not in ("config", "ckpt_path", "fresh")}
     if isinstance(kept.get("trainer"), dict):
-        left_out = _COSMETIC + _OF_THE_MACHINE
+        left_out = _COSMETIC + MACHINE_KEYS
         kept["trainer"] = {key: value for key, value in kept["trainer"].items() if key not in left_out}
     data = kept.get("data")
     if isinstance(data, dict) and isinstance(data.get("init_args"), dict):

@@ -50,13 +50,10 @@ class ResultJson(Callback):
         self._seconds_before = 0.0
         self._scores: dict[str, float | None] = {}
         self._epoch: int | None = None
-        self._sources: dict[str, str] = {}
 
     def setup(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
         self._start = time.monotonic()
-        # now, since files may be edited while a run goes on with what it has imported
-        self._sources = provenance.sources(contributors(pl_module, trainer.datamodule))  # type: ignore[attr-defined]
-        commit()
+        commit()  # now, since files may be edited while a run goes on with what it has imported
 
     def on_validation_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
         if trainer.sanity_checking:
@@ -106,7 +103,7 @@ class ResultJson(Callback):
             "device": device_name(trainer.strategy.root_device),
             "seconds": round(self._seconds_before + time.monotonic() - self._start, 1),
             "commit": commit(),
-            "sources": self._sources,
+            "sources": provenance.sources(contributors(trainer.lightning_module, datamodule)),
             "data": described(datamodule),
         }
         write_text(folder / "result.json", json.dumps(result, indent=2) + "\n")

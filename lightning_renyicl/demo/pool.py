@@ -15,6 +15,7 @@ from typing import Any
 
 from tqdm import tqdm
 
+from lightning_renyicl.cores import cores
 from lightning_renyicl.demo import report
 from lightning_renyicl.demo.runs import CONFIGS, Job, Outcome, train
 
@@ -46,7 +47,7 @@ def main() -> None:
     start = time.perf_counter()
     # the longest jobs first, so that no core waits at the end
     jobs = [Job(domain, seed) for domain in CONFIGS for seed in range(SEEDS)]
-    workers = min(len(jobs), len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
+    workers = min(len(jobs), cores())
     context = multiprocessing.get_context("spawn")
     with context.Manager() as manager:
         progress = manager.Queue()

@@ -23,6 +23,8 @@ from pathlib import Path
 from typing import Any
 
 PROGRAM = "lightning_renyicl"
+QUIET = ("--trainer.enable_progress_bar=false", "--trainer.enable_model_summary=false")
+"""Flags of a command that writes into a log."""
 
 _context = multiprocessing.get_context("forkserver")
 # starting a process looks at all others, and an exit code can be read once only

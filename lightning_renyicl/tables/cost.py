@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from lightning_renyicl.cores import cores
 from lightning_renyicl.tables import command
-from lightning_renyicl.tables.launch import cores
 from lightning_renyicl.tables.progress import trained
 from lightning_renyicl.tables.training import Run, Training
 from lightning_renyicl.tables.worker import explain, without_slurm
@@ -65,9 +65,8 @@ def time_steps(configs: tuple[str, ...], flags: list[str]) -> float | None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         log, result = folder / "log.txt", folder / "cost.json"
-        arguments = ["fit", *(f"--config={path}" for path in configs), *flags]
+        arguments = ["fit", *(f"--config={path}" for path in configs), *flags, *command.QUIET]
         arguments += [f"--trainer.default_root_dir={folder / 'run'}", "--trainer.logger=false"]
-        arguments += ["--trainer.enable_progress_bar=false", "--trainer.enable_model_summary=false"]
         arguments += ["--trainer.callbacks+=StepTimer", f"--trainer.callbacks.path={result}"]
         child = command.start(arguments, log, without_slurm())
         try:

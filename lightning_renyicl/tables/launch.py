@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
+from lightning_renyicl.cores import cores
 from lightning_renyicl.tables import command
 from lightning_renyicl.tables.training import Run
 from lightning_renyicl.tables.worker import Outcome, Worker
@@ -64,11 +65,6 @@ def finished(futures: list[Future[Outcome]], look: Callable[[], None]) -> Genera
         for future in done:
             yield future.result()
         look()
-
-
-def cores() -> int:
-    """Cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def gpu_of(slot: int, jobs: int) -> dict[str, str]:

@@ -57,18 +57,13 @@ def rows(table: Table) -> list[Row]:
     for name in table.spec.rows:
         cells = [table.cells[name, column] for column in table.spec.columns]
         places = [decimals(table, column) for column in table.spec.columns]
-        lines: list[Row] = []
-        if any(cell.not_run is None for cell in cells):
-            lines.append(Row(name, "ours", [ours(cell, digits) for cell, digits in zip(cells, places, strict=True)]))
-        else:
-            lines.append(Row(name, "ours", [Text("not run")] * len(cells)))
+        printed.append(Row(name, "ours", [ours(cell, digits) for cell, digits in zip(cells, places, strict=True)]))
         if any(cell.paper for cell in cells):
-            lines.append(Row("", "paper", [Text(papers(cell)) for cell in cells]))
+            printed.append(Row("", "paper", [Text(papers(cell)) for cell in cells]))
         # made-up data have nothing to do with the paper's
         if table.scale != "smoke" and any(cell.paper and cell.score for cell in cells):
             gaps = [difference(cell, digits) for cell, digits in zip(cells, places, strict=True)]
-            lines.append(Row("", "difference", [Text(gap) for gap in gaps]))
-        printed += lines
+            printed.append(Row("", "difference", [Text(gap) for gap in gaps]))
     return printed
 
 
@@ -99,7 +94,7 @@ def spread(score: Score, digits: int) -> str:
 
 def papers(cell: Cell) -> str:
     """The paper's number as it prints it."""
-    text = (cell.paper or "") + (f" ± {cell.spread}" if cell.spread else "")
+    text = cell.paper + (f" ± {cell.spread}" if cell.spread else "")
     return text + (f" ({float(cell.paper_gain):+.1f})" if cell.paper_gain else "")
 
 
@@ -141,10 +136,10 @@ def reasons(table: Table) -> dict[str, list[str]]:
     """Why cells are not run, and the rows or columns (else the cells) that it holds for."""
     found: dict[str, list[str]] = {}
     for line in (*table.spec.rows.values(), *table.spec.columns.values()):
-        if line.missing:
-            found.setdefault(f"for want of {line.missing}", []).append(line.label)
+        if line.reason:
+            found.setdefault(line.reason, []).append(line.label)
     for (row, column), cell in table.cells.items():
-        if cell.not_run and not table.spec.rows[row].missing and not table.spec.columns[column].missing:
+        if cell.not_run and not table.spec.rows[row].reason and not table.spec.columns[column].reason:
             found.setdefault(cell.not_run, []).append(f"{row} × {column}")
     return found
 

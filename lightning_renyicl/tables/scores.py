@@ -127,9 +127,10 @@ def score_of(
     datasets: dict[str, None] = {}
     reasons: dict[str, None] = {}
     for seed in range(spec.seeds[table.scale]):
-        found = status(Run(training, seed, root, flags))
+        run = Run(training, seed, root, flags)
+        found = status(run)
         if found.state in ("failed", "damaged"):
-            table.remarks.append(f"Failed: {Run(training, seed, root).folder}")
+            table.remarks.append(f"Failed: {run.folder}")
         if found.result is None:
             continue
         table.results.append(found.result)

@@ -39,6 +39,11 @@ class Line:
     difference: tuple[str, str] | None = None
     missing: str | None = None
 
+    @property
+    def reason(self) -> str | None:
+        """Why its cells are not run; None if they can be."""
+        return f"for want of {self.missing}" if self.missing else None
+
 
 @dataclass(frozen=True)
 class Spec:
@@ -74,8 +79,8 @@ class Spec:
         if any(line.difference for line in lines):
             return ""
         for line in lines:
-            if line.missing:
-                return f"for want of {line.missing}"
+            if line.reason:
+                return line.reason
         config = next((line.config for line in lines if line.config), None)
         if config is None:
             return "no configuration yet"

@@ -12,10 +12,10 @@ from typing import Any
 import yaml
 
 from lightning_renyicl.provenance import changed_files, changed_sources
-from lightning_renyicl.run_folder import RunFolder, changed_keys
+from lightning_renyicl.run_folder import MACHINE_KEYS, RunFolder, changed_keys
 from lightning_renyicl.tables.lock import locked
 
-OF_THE_MACHINE = ("--data.root", "--trainer.accelerator", "--trainer.devices", "--trainer.strategy")
+OF_THE_MACHINE = ("--data.root", *(f"--trainer.{key}" for key in MACHINE_KEYS))
 """Flags that say where something runs, not what."""
 
 
@@ -154,7 +154,7 @@ def status(run: Run, held: bool = False) -> Status:
         reasons = [*run.differences(), *changed_sources(fitted), *changed_files(fitted)]
         if fitted.get("seed", run.seed) != run.seed:
             reasons.append(f"seed {fitted['seed']}")
-        result["seconds"] += fitted["seconds"] if result != fitted else 0
+        result["seconds"] += fitted["seconds"] if run.result != run.fitted else 0
         result["data"], result["epoch"] = fitted.get("data"), fitted.get("epoch")
         return Status("stale" if reasons else "done", tuple(reasons), result)
     if not held and locked(run.lock):

@@ -109,11 +109,10 @@ class Worker:
                 raise ValueError(f"{path} does not exist")
         kept = set_aside(run.folder) if before.state == "stale" or run.differences() else None
         for result in {run.result, run.fitted}:
-            with suppress(FileNotFoundError):
-                try:
-                    read_result(result)
-                except ValueError:
-                    result.replace(result.with_suffix(".damaged"))
+            try:
+                read_result(result)
+            except ValueError:
+                result.replace(result.with_suffix(".damaged"))
         run.folder.mkdir(parents=True, exist_ok=True)
         run.failure.unlink(missing_ok=True)
         write_text(run.request, json.dumps(asked, indent=1) + "\n")
@@ -149,7 +148,7 @@ def commands(run: Run) -> list[tuple[list[str], Path]]:
     """What makes a run, in order, and the file that each leaves when it is done."""
     configs = [f"--config={path}" for path in run.training.configs]
     common = [*run.machine_flags(), f"--seed_everything={run.seed}", f"--trainer.default_root_dir={run.folder}"]
-    common += ["--trainer.enable_progress_bar=false", "--trainer.enable_model_summary=false"]
+    common += command.QUIET
     found = [(["fit", *configs, *common], run.fitted)]
     if run.result != run.fitted:
         # what was trained, whatever has become of the configurations since
