@@ -4,6 +4,8 @@ from datamodules.base import InMemoryDataModule, Samples
 from datamodules.cifar import CIFAR10, CIFAR100
 from datamodules.digits import DigitsGraph, DigitsImage, DigitsTable
 from datamodules.fake import FakeGraphs, FakeImages, FakeTable
+from datamodules.graphs import Graphs
+from datamodules.tu import TUDataset
 
 __all__ = [
     "CIFAR10",
@@ -14,6 +16,8 @@ __all__ = [
     "FakeGraphs",
     "FakeImages",
     "FakeTable",
+    "Graphs",
     "InMemoryDataModule",
     "Samples",
+    "TUDataset",
 ]

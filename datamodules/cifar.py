@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import gzip
 import io
-import os
 import pickle
-import socket
 import tarfile
-import tempfile
 import zlib
 from collections.abc import Iterable, Sequence
-from http.client import HTTPException
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,12 +17,11 @@ from torch import Tensor
 
 from datamodules.augmentations.base import Augmentation
 from datamodules.base import Samples
+from datamodules.download import download
 from datamodules.images import ImageDataModule
 
 if TYPE_CHECKING:
     from torchvision import datasets
-
-TIMEOUT = 30.0  # seconds that the site may stay silent, where urllib would wait for ever
 
 
 class _ArrayUnpickler(pickle.Unpickler):
@@ -124,21 +119,9 @@ class CIFAR(ImageDataModule):
             return
         from torchvision.datasets.utils import download_url
 
-        source, timeout = self._source, socket.getdefaulttimeout()
-        try:
-            self.root.mkdir(parents=True, exist_ok=True)
-            # beside its place first: a download that is cut short must not pass for the archive
-            with tempfile.TemporaryDirectory(dir=self.root) as folder:
-                socket.setdefaulttimeout(TIMEOUT)
-                download_url(source.url, folder, source.filename, source.tgz_md5)
-                os.replace(Path(folder) / source.filename, self._archive)
-        except (OSError, RuntimeError, HTTPException) as error:
-            raise FileNotFoundError(
-                f"no {source.filename} or {source.base_folder} in {self.root}, and it cannot be downloaded ({error}): "
-                f"get {source.url} and put {source.filename}, packed as it is, into {self.root}"
-            ) from error
-        finally:
-            socket.setdefaulttimeout(timeout)
+        source = self._source
+        wanted = f"{source.filename} or {source.base_folder}"
+        download(source.url, self._archive, wanted, lambda *place: download_url(*place, md5=source.tgz_md5))
 
     def load(self) -> Samples:
         self.prepare_data()

@@ -10,12 +10,12 @@ from torch import Generator, Tensor
 from torch.nn import functional as F
 
 from datamodules.augmentations.base import Augmentation
+from datamodules.augmentations.sampling import KEYS, check_ratio, draw_ranks, rank_within, share_of
 from datamodules.ragged import edge_pointer, make_batch
 
 if TYPE_CHECKING:
     from torch_geometric.data import Batch
 
-_KEYS = 2**40  # sort keys within a graph; above them an int64 has room for 2**23 graphs
 _TICKS = 2**20  # units of time in the mean delay of Subgraph
 
 
@@ -37,13 +37,40 @@ class NodeDrop(Augmentation):
 
     def __init__(self, ratio: float = 0.1) -> None:
         super().__init__()
-        self.ratio = _checked(ratio)
+        self.ratio = check_ratio(ratio)
 
     def forward(self, batch: Batch, generator: Generator) -> Batch:
         sizes = batch.ptr.diff()  # [N]
-        dropped = (self.ratio * sizes.float()).long().minimum(sizes - 1)
-        keys = torch.randint(_KEYS, batch.batch.shape, generator=generator, device=generator.device)
-        return _induced(batch, _rank(keys, batch) >= dropped[batch.batch])
+        dropped = share_of(sizes, self.ratio).minimum(sizes - 1)
+        return induced(batch, draw_ranks(batch.batch, len(sizes), generator) >= dropped[batch.batch])
+
+
+class AttributeMask(Augmentation):
+    """Replaces all features of int(ratio · N) nodes of every graph of N nodes by normal noise (You et al., 2020).
+
+    The nodes are drawn uniformly without replacement. The noise has mean 0.5 and deviation 0.5 as in GraphCL's code;
+    the paper doesn't say what masked features become.
+
+    Shapes: a ``Batch`` of N graphs to a ``Batch`` of N graphs with the same nodes and edges, with ``x`` and
+    ``edge_index`` only.
+
+    Args:
+        ratio: share of the nodes to mask, in [0, 1].
+
+    Raises:
+        ValueError: a ratio outside [0, 1].
+    """
+
+    def __init__(self, ratio: float = 0.1) -> None:
+        super().__init__()
+        self.ratio = check_ratio(ratio)
+
+    def forward(self, batch: Batch, generator: Generator) -> Batch:
+        sizes = batch.ptr.diff()  # [N]
+        masked = draw_ranks(batch.batch, len(sizes), generator) < share_of(sizes, self.ratio)[batch.batch]
+        nodes = masked.nonzero().squeeze(1)
+        noise = batch.x.new_empty(len(nodes), batch.x.shape[1]).normal_(0.5, 0.5, generator=generator)
+        return make_batch(batch.x.index_copy(0, nodes, noise), batch.edge_index, batch.ptr, edge_pointer(batch))
 
 
 class Subgraph(Augmentation):
@@ -69,18 +96,18 @@ class Subgraph(Augmentation):
 
     def __init__(self, ratio: float = 0.2) -> None:
         super().__init__()
-        self.ratio = _checked(ratio)
+        self.ratio = check_ratio(ratio)
 
     def forward(self, batch: Batch, generator: Generator) -> Batch:
         device = generator.device
         sizes = batch.ptr.diff()  # [N]
-        kept = (self.ratio * sizes.float()).long().add(1)[batch.batch]  # [nodes], how many of the node's graph
-        first = torch.randint(_KEYS, sizes.shape, generator=generator, device=device) % sizes.clamp_min(1)
+        kept = share_of(sizes, self.ratio).add(1)[batch.batch]  # [nodes], how many of the node's graph
+        first = torch.randint(KEYS, sizes.shape, generator=generator, device=device) % sizes.clamp_min(1)
         place = torch.arange(len(batch.batch), device=device) - batch.ptr[batch.batch]  # [nodes], within the graph
         # Whole numbers of at least 1 make a node later than the one it joined after, so ties cannot tear a set apart.
         delay = torch.empty_like(place, dtype=torch.float32).exponential_(generator=generator).mul_(_TICKS).long() + 1
         joined = place == first[batch.batch]
-        time = torch.where(joined, 0, _KEYS - 1)
+        time = torch.where(joined, 0, KEYS - 1)
         source, sink = torch.cat((batch.edge_index, batch.edge_index.flip(0)), dim=1)
         # Shortest paths by relaxing the edges of nodes that became earlier. A node this many hops away comes after as
         # many others, so it matters only if more than that are kept.
@@ -91,23 +118,10 @@ class Subgraph(Augmentation):
             starts, ends = source.index_select(0, active), sink.index_select(0, active)
             earlier = time.scatter_reduce(0, ends, time.index_select(0, starts) + delay.index_select(0, ends), "amin")
             joined, time = earlier < time, earlier
-        return _induced(batch, (_rank(time, batch) < kept) & (time < _KEYS - 1))
+        return induced(batch, (rank_within(batch.batch, time, len(sizes)) < kept) & (time < KEYS - 1))
 
 
-def _checked(ratio: float) -> float:
-    if not 0 <= ratio <= 1:
-        raise ValueError(f"ratio must be in [0, 1], got {ratio}")
-    return ratio
-
-
-def _rank(keys: Tensor, batch: Batch) -> Tensor:
-    """The place of every node when the nodes of its graph are sorted by key, ``[nodes]``."""
-    order = (batch.batch * _KEYS + keys).argsort()
-    rank = torch.arange(len(keys), device=keys.device) - batch.ptr[batch.batch]  # of the sorted nodes
-    return torch.empty_like(rank).scatter_(0, order, rank)
-
-
-def _induced(batch: Batch, kept: Tensor) -> Batch:
+def induced(batch: Batch, kept: Tensor) -> Batch:
     """The nodes of the mask ``kept``, ``[nodes]``, and the edges among them."""
     source, sink = batch.edge_index
     kept_edges = kept.index_select(0, source) & kept.index_select(0, sink)

@@ -3,7 +3,16 @@
 from lightning_renyicl.callbacks.embedding_writer import EmbeddingWriter
 from lightning_renyicl.callbacks.last_checkpoint import AtomicCheckpointIO, LastCheckpoint
 from lightning_renyicl.callbacks.online_probe import OnlineProbe
+from lightning_renyicl.callbacks.rbf_svm import RBFSVM
 from lightning_renyicl.callbacks.result_json import ResultJson
 from lightning_renyicl.callbacks.step_timer import StepTimer
 
-__all__ = ["AtomicCheckpointIO", "EmbeddingWriter", "LastCheckpoint", "OnlineProbe", "ResultJson", "StepTimer"]
+__all__ = [
+    "RBFSVM",
+    "AtomicCheckpointIO",
+    "EmbeddingWriter",
+    "LastCheckpoint",
+    "OnlineProbe",
+    "ResultJson",
+    "StepTimer",
+]

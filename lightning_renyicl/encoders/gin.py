@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from lightning_renyicl.encoders.backbone import Backbone
+from lightning_renyicl.encoders.segments import SparseSum
 
 if TYPE_CHECKING:
     from torch_geometric.data import Batch
@@ -16,7 +17,8 @@ if TYPE_CHECKING:
 class GIN(Backbone):
     """GIN with a sum read-out of every layer, concatenated (Xu et al., 2019), as GraphCL uses it on TU data sets.
 
-    Each layer is a GINConv with eps fixed at 0 and a two-layer perceptron, then ReLU, then BatchNorm.
+    Each layer adds to a node's features those of the nodes with an edge to it (eps is 0), and applies a perceptron of
+    two layers, ReLU, and BatchNorm over all nodes of the batch.
 
     Shapes: a ``Batch`` of N graphs with node features ``[nodes, F]`` to ``[N, layers * width]``.
 
@@ -24,30 +26,32 @@ class GIN(Backbone):
         in_features: node features F.
         width: units of every layer.
         layers: number of layers.
+
+    Raises:
+        ValueError: no layer, or a width below 1.
     """
 
     def __init__(self, in_features: int, width: int = 32, layers: int = 3) -> None:
-        from torch_geometric.nn import GINConv
-
         if width < 1 or layers < 1:
             raise ValueError(f"a GIN needs at least one layer of width 1, got {layers} of width {width}")
         super().__init__(layers * width)
-        self.convolutions = nn.ModuleList()
+        self.perceptrons = nn.ModuleList()
         self.norms = nn.ModuleList()
         for layer in range(layers):
             first = nn.Linear(in_features if layer == 0 else width, width)
             second = nn.Linear(width, width)
-            self.convolutions.append(GINConv(nn.Sequential(first, nn.ReLU(), second)))
-            for linear in (first, second):  # after GINConv, whose constructor resets the layers it is given
+            for linear in (first, second):
                 nn.init.xavier_uniform_(linear.weight)
                 nn.init.zeros_(linear.bias)
+            self.perceptrons.append(nn.Sequential(first, nn.ReLU(), second, nn.ReLU()))
             self.norms.append(nn.BatchNorm1d(width))
 
     def forward(self, batch: Batch) -> Tensor:
-        from torch_geometric.nn import global_add_pool
-
         x, readouts = batch.x, []
-        for convolution, norm in zip(self.convolutions, self.norms, strict=True):
-            x = norm(convolution(x, batch.edge_index).relu())
-            readouts.append(global_add_pool(x, batch.batch, size=batch.num_graphs))
+        nodes = torch.arange(len(x), device=x.device)
+        neighbours = SparseSum(batch.edge_index[0], batch.edge_index[1], num_sources=len(x), num_sinks=len(x))
+        graphs = SparseSum(nodes, batch.batch, num_sources=len(x), num_sinks=batch.num_graphs)
+        for perceptron, norm in zip(self.perceptrons, self.norms, strict=True):
+            x = norm(perceptron(x + neighbours(x)))
+            readouts.append(graphs(x))
         return torch.cat(readouts, dim=-1)

@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from torch import Tensor
+
 from lightning_renyicl.encoders import Backbone
 from lightning_renyicl.modules.base import ContrastiveModule
 
 
 class GraphModule(ContrastiveModule):
     """Contrastive learning on ``Batch`` objects of N graphs.
+
+    Logs the share of the nodes and edges that an augmented view kept of the data module's graphs, where this says so:
+    ``train/view2/kept_nodes`` and ``train/view2/kept_edges`` for the second view.
 
     Args:
         backbone: builds the encoder from the number of node features.
@@ -20,3 +25,15 @@ class GraphModule(ContrastiveModule):
 
     def __init__(self, backbone: Callable[[int], Backbone], in_features: int, **shared: Any) -> None:
         super().__init__(backbone(in_features), **shared)
+
+    def training_step(self, batch: tuple[list[Any], Tensor], batch_idx: int) -> dict[str, Tensor]:
+        outputs = super().training_step(batch, batch_idx)
+        views, target = batch
+        kept = {
+            f"train/view{number}/{key}": view[key]
+            for number, view in enumerate(views, start=1)
+            for key in ("kept_nodes", "kept_edges")
+            if key in view
+        }
+        self.log_dict(kept, batch_size=len(target))
+        return outputs

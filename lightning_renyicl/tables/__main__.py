@@ -117,7 +117,7 @@ def overview(options: argparse.Namespace) -> int:
         spec = specs.load(name)
         states = {run: status(run).state for run in runs_of(spec, options)}
         counts = Counter(
-            state_of(spec.training(row, column, options.scale), states) for row in spec.rows for column in spec.columns
+            state_of(spec.cell(row, column, options.scale), states) for row in spec.rows for column in spec.columns
         )
         stale = f" ({counts['stale']} stale)" if counts["stale"] else ""
         numbers = [str(counts[state]) for state in ("failed", "missing", "not run")]
@@ -128,11 +128,11 @@ def overview(options: argparse.Namespace) -> int:
     return 0
 
 
-def state_of(training: Training | str, states: dict[Run, str]) -> str:
+def state_of(cell: tuple[Training, ...] | str, states: dict[Run, str]) -> str:
     """The state of a cell: that of its seeds together."""
-    if isinstance(training, str):
+    if isinstance(cell, str):
         return "not run"
-    own = {state for run, state in states.items() if run.training == training}
+    own = {state for run, state in states.items() if run.training in cell}
     if own & {"failed", "damaged"}:
         return "failed"
     if own <= {"done", "stale"}:

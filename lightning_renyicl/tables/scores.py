@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import math
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from statistics import mean, stdev
 from typing import Any
@@ -101,18 +102,18 @@ def collect(spec: Spec, scale: str, root: Path, flags: tuple[str, ...] = ()) -> 
     """Reads the results of a table's runs."""
     printed = paper(spec.name)
     table = Table(spec, scale, {}, [], [], flags)
-    known: dict[Training, tuple[Score, str, bool]] = {}
+    known: dict[tuple[Training, ...], tuple[Score, str, bool]] = {}
     for row in spec.rows:
         for column in spec.columns:
             value, spread = printed.get((row, column), ("", ""))
             cell = Cell(value, spread, printed.get((row, f"{column}, gain"), ("", ""))[0])
-            training = spec.training(row, column, scale)
-            if isinstance(training, str):
-                cell.not_run = training or None
+            trainings = spec.cell(row, column, scale)
+            if isinstance(trainings, str):
+                cell.not_run = trainings or None
             else:
-                if training not in known:
-                    known[training] = score_of(training, spec, root, flags, table)
-                cell.score, cell.dataset, cell.stale = known[training]
+                if trainings not in known:
+                    known[trainings] = score_of(trainings, spec, root, flags, table)
+                cell.score, cell.dataset, cell.stale = known[trainings]
             table.cells[row, column] = cell
     subtract(table)
     mark_best(table)
@@ -120,30 +121,62 @@ def collect(spec: Spec, scale: str, root: Path, flags: tuple[str, ...] = ()) -> 
 
 
 def score_of(
-    training: Training, spec: Spec, root: Path, flags: tuple[str, ...], table: Table
+    trainings: tuple[Training, ...], spec: Spec, root: Path, flags: tuple[str, ...], table: Table
 ) -> tuple[Score, str, bool]:
-    """Values of a training's seeds, the data that they used, and whether any is stale."""
+    """Values of a cell's seeds, the data that they used, and whether any is stale."""
     values: dict[int, float] = {}
     datasets: dict[str, None] = {}
-    reasons: dict[str, None] = {}
+    reasons: dict[str, dict[str, None]] = {}
     for seed in range(spec.seeds[table.scale]):
-        run = Run(training, seed, root, flags)
-        found = status(run)
-        if found.state in ("failed", "damaged"):
-            table.remarks.append(f"Failed: {run.folder}")
-        if found.result is None:
-            continue
-        table.results.append(found.result)
-        reasons |= dict.fromkeys(found.reasons if found.state == "stale" else ())
-        value = found.result["metrics"].get(spec.metric)
+        found = [result_of(Run(training, seed, root, flags), table, reasons) for training in trainings]
+        results = [result for result in found if result is not None]
+        if len(results) < len(trainings):
+            continue  # the best of those that there are need not be the best
+        datasets |= dict.fromkeys(map(dataset_of, results))
+        value = chosen([result["metrics"] for result in results], spec.metric, spec.choose_by)
         if value is None:
-            table.remarks.append(f"{training.name}, seed {seed}, has no finite {spec.metric}")
+            table.remarks.append(f"{trainings[0].name}, seed {seed}, has no finite {spec.metric}")
             continue
         values[seed] = PERCENT * value
-        datasets[dataset_of(found.result)] = None
-    if reasons:
-        table.remarks.append(f"Stale: {training.name} ({'; '.join(reasons)})")
+    table.remarks += [f"Stale: {name} ({'; '.join(why)})" for name, why in reasons.items()]
     return Score(values), "; ".join(datasets), bool(reasons)
+
+
+def result_of(run: Run, table: Table, reasons: dict[str, dict[str, None]]) -> dict[str, Any] | None:
+    """The result of a run, if it is done; adds it to the table, and why it is stale to its training's ``reasons``."""
+    found = status(run)
+    if found.state in ("failed", "damaged"):
+        table.remarks.append(f"Failed: {run.folder}")
+    if found.result is None:
+        return None
+    table.results.append(found.result)
+    if found.state == "stale":
+        reasons.setdefault(run.training.name, {}).update(dict.fromkeys(found.reasons))
+    return found.result
+
+
+def chosen(candidates: list[dict[str, float | None]], metric: str, choose_by: str | None) -> float | None:
+    """The metric of the candidate that is best by validation, the first of equals.
+
+    Where a protocol with folds gives both for each of them, ``svm/fold0/accuracy`` beside ``svm/accuracy``, every fold
+    chooses by itself, so that its test samples have no part in the choice.
+    """
+    if choose_by is None:
+        return candidates[0].get(metric)
+    values = []
+    for k in count():
+        keys = [f"{key.rpartition('/')[0]}/fold{k}/{key.rpartition('/')[2]}" for key in (metric, choose_by)]
+        if not all(key in candidate for candidate in candidates for key in keys):
+            break
+        values.append(best([(candidate[keys[1]], candidate[keys[0]]) for candidate in candidates]))
+    values = values or [best([(candidate.get(choose_by), candidate.get(metric)) for candidate in candidates])]
+    finite = [value for value in values if value is not None]
+    return mean(finite) if len(finite) == len(values) else None
+
+
+def best(candidates: list[tuple[float | None, float | None]]) -> float | None:
+    """The second number of the pair with the highest first one."""
+    return max(candidates, key=lambda pair: -math.inf if pair[0] is None else pair[0])[1]
 
 
 def subtract(table: Table) -> None:

@@ -23,6 +23,7 @@ class Line:
         label: as in the paper; headings of several levels are joined by " / ".
         config: the configuration that its cells train, a path under ``configs/`` without ``.yaml``.
         overlays: configurations laid over that.
+        one_of: configurations of which each is laid over those and trained; a cell has the best by ``Spec.choose_by``.
         scales: overlays of each scale at which its cells can run; of rows and columns that give none, at every scale.
         timed_on: overlay with made-up data of the same shape, on which a step is timed before the data is there.
         gain_over: another line; each cell also prints its gain over that line's.
@@ -33,6 +34,7 @@ class Line:
     label: str
     config: str | None = None
     overlays: tuple[str, ...] = ()
+    one_of: tuple[str, ...] = ()
     scales: dict[str, tuple[str, ...]] | None = None
     timed_on: str | None = None
     gain_over: str | None = None
@@ -53,6 +55,7 @@ class Spec:
         name: the make target.
         title: one line.
         metric: key in ``result.json``; printed in per cent.
+        choose_by: key in ``result.json`` of the validation accuracy that lines with ``one_of`` choose by.
         split: ``test``: the checkpoint is scored by ``lightning test``; ``val``: by ``fit`` itself at its end.
         seeds: number of seeds at each scale.
         shares: another table, whose trainings of the same name serve here too.
@@ -67,14 +70,18 @@ class Spec:
     rows: dict[str, Line]
     columns: dict[str, Line]
     metric: str = "online_probe/top1"
+    choose_by: str | None = None
     split: str = "test"
     seeds: dict[str, int] = field(default_factory=SEEDS.copy)
     shares: str | None = None
     best_of: str = "columns"
     notes: tuple[str, ...] = ()
 
-    def training(self, row: str, column: str, scale: str) -> Training | str:
-        """What a cell trains, or why nothing is trained for it; the empty string if it is a difference of cells."""
+    def cell(self, row: str, column: str, scale: str) -> tuple[Training, ...] | str:
+        """What a cell trains, or why nothing is trained for it; the empty string if it is a difference of cells.
+
+        Several trainings are what the best is chosen from.
+        """
         lines = (self.rows[row], self.columns[column])
         if any(line.difference for line in lines):
             return ""
@@ -89,6 +96,10 @@ class Spec:
         own = [config, *lines[0].overlays, *lines[1].overlays]
         scaled = [overlay for line in lines for overlay in (line.scales or {}).get(scale, ())]
         stand_in = next((line.timed_on for line in lines if line.timed_on), None)
+        choices = [[choice] for line in lines for choice in line.one_of] or [[]]
+        return tuple(self._training([*own, *choice], scaled, stand_in, scale) for choice in choices)
+
+    def _training(self, own: list[str], scaled: list[str], stand_in: str | None, scale: str) -> Training:
         training = Training(
             table=self.name,
             scale=scale,
@@ -105,8 +116,8 @@ class Spec:
 
     def trainings(self, scale: str) -> list[Training]:
         """Every training of the table, each once, in the order of its cells."""
-        cells = (self.training(row, column, scale) for row in self.rows for column in self.columns)
-        return list(dict.fromkeys(cell for cell in cells if isinstance(cell, Training)))
+        cells = (self.cell(row, column, scale) for row in self.rows for column in self.columns)
+        return list(dict.fromkeys(training for cell in cells if not isinstance(cell, str) for training in cell))
 
 
 def path_of(part: str) -> str:
@@ -152,6 +163,10 @@ def load(name: str) -> Spec:
     seeds = SEEDS | (content.get("seeds") or {})
     notes = strings(path, "notes", content.get("notes"))
     spec = Spec(name=name, **{**content, **lines, "seeds": seeds, "notes": notes})
+    if any(one.one_of for kind in lines.values() for one in kind.values()) and not spec.choose_by:
+        raise ValueError(f"{path}: one_of needs choose_by, the validation accuracy to choose by")
+    if all(any(one.one_of for one in kind.values()) for kind in lines.values()):
+        raise ValueError(f"{path}: either rows or columns have one_of, not both")
     if spec.split not in ("test", "val") or spec.best_of not in ("columns", "rows"):
         raise ValueError(f"{path}: split is test or val, best_of is columns or rows")
     if spec.shares is not None and (spec.shares not in names() or spec.shares == name or load(spec.shares).shares):
@@ -165,7 +180,7 @@ def load(name: str) -> Spec:
 def line(path: Path, label: str, keys: dict[str, Any]) -> Line:
     """A row or column of a specification."""
     check_keys(path, keys, Line, {"label"})
-    given = keys.keys() & {"overlays", "difference"}
+    given = keys.keys() & {"overlays", "one_of", "difference"}
     lists: dict[str, Any] = {key: strings(path, f"{label}: {key}", keys[key]) for key in given}
     if len(lists.get("difference", ("", ""))) != 2:
         raise ValueError(f"{path}: {label}: difference names two lines, got {keys['difference']}")

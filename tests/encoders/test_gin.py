@@ -43,8 +43,8 @@ def loop(encoder, data):
     x = [row.clone() for row in data.x]
     edges = data.edge_index.T.tolist()
     readouts = []
-    for convolution, norm in zip(encoder.convolutions, encoder.norms, strict=True):
-        first, _, second = convolution.nn
+    for perceptron, norm in zip(encoder.perceptrons, encoder.norms, strict=True):
+        first, _, second, _ = perceptron
         heard = [x[i] + sum((x[j] for j, k in edges if k == i), torch.zeros_like(x[i])) for i in range(len(x))]
         hidden = [(first.weight @ h + first.bias).clamp(min=0) for h in heard]
         out = [(second.weight @ h + second.bias).clamp(min=0) for h in hidden]
@@ -88,8 +88,7 @@ def test_a_trailing_graph_without_nodes_keeps_its_row():
 def test_layers():
     encoder = GIN(7, width=3, layers=4)
     assert encoder.num_features == 12
-    assert [tuple(c.nn[0].weight.shape) for c in encoder.convolutions] == [(3, 7), (3, 3), (3, 3), (3, 3)]
-    assert all(float(c.eps) == 0 and not c.eps.requires_grad for c in encoder.convolutions)
+    assert [tuple(p[0].weight.shape) for p in encoder.perceptrons] == [(3, 7), (3, 3), (3, 3), (3, 3)]
 
 
 def test_starts_from_xavier_weights_and_zero_biases():

@@ -58,9 +58,9 @@ class TestEverySpecification:
         for row in loaded.rows:
             for column in loaded.columns:
                 if loaded.rows[row].difference or loaded.columns[column].difference:
-                    assert loaded.training(row, column, "small") == ""
+                    assert loaded.cell(row, column, "small") == ""
                 else:
-                    assert loaded.training(row, column, "small") not in ("", "no configuration yet")
+                    assert loaded.cell(row, column, "small") not in ("", "no configuration yet")
 
     @pytest.mark.parametrize("scale", spec.SCALES)
     def test_its_configurations_exist(self, name, scale):
@@ -79,7 +79,8 @@ class TestEverySpecification:
 class TestEveryTableOfThePaper:
     def test_has_the_papers_rows_and_columns(self, name):
         loaded = spec.load(name)
-        assert list(loaded.rows) == paper(name, "row")
+        rows = paper(name, "row")
+        assert [row for row in loaded.rows if row in rows] == rows
         assert list(loaded.columns) == paper(name, "column")
 
     def test_has_the_papers_gains(self, name):
@@ -105,7 +106,7 @@ def test_what_runs_is_cifar(name):
         column
         for row in loaded.rows
         for column in loaded.columns
-        if isinstance(loaded.training(row, column, "paper"), Training)
+        if not isinstance(loaded.cell(row, column, "paper"), str)
     }
     cifar = {column for column in loaded.columns if column.startswith(("CIFAR-10", "CIFAR-100"))}
     assert running == (cifar if name in ("table5", "table9", "table10", "table15") else set())
@@ -127,13 +128,13 @@ class TestSharing:
         for row in table15.rows:
             for column in table15.columns:
                 ours = row == "RMLCPC (γ=1.5)" or "τ=1.0" in column
-                training = table15.training(row, column, scale)
+                (training,) = table15.cell(row, column, scale)
                 assert (training.table == "table15") is ours
                 assert (training in table5) is not ours
 
 
 def test_a_training_is_named_after_all_that_it_trains():
-    training = spec.load("table15").training("RMLCPC (γ=1.5)", "CIFAR-100 / τ=1.0 / Hard", "small")
+    (training,) = spec.load("table15").cell("RMLCPC (γ=1.5)", "CIFAR-100 / τ=1.0 / Hard", "small")
     assert training.name == "cifar100_hard+gamma1.5+temperature1.0"
     assert training.configs[:3] == tuple(
         f"configs/{path}.yaml" for path in ("cifar100_hard", "grids/gamma1.5", "grids/temperature1.0")
@@ -190,7 +191,7 @@ class TestMistakes:
     def test_none(self, tmp_path):
         loaded = spec.load(self.write(tmp_path, GOOD))
         assert list(loaded.rows) == ["a", "b", "c"]
-        assert loaded.training("a", "x", "small") == "no configuration yet"
+        assert loaded.cell("a", "x", "small") == "no configuration yet"
 
     @pytest.mark.parametrize("mistake", MISTAKES)
     def test_names_the_file_and_what_is_wrong(self, tmp_path, mistake):

@@ -1,0 +1,41 @@
+"""Archives from the sites of data sets."""
+
+from __future__ import annotations
+
+import os
+import socket
+import tempfile
+from collections.abc import Callable
+from http.client import HTTPException
+from pathlib import Path
+
+TIMEOUT = 30.0  # seconds that a site may stay silent, where urllib would wait for ever
+
+
+def download(url: str, path: Path, wanted: str, fetch: Callable[[str, str, str], object]) -> None:
+    """Puts what lies at ``url`` at ``path``, whole or not at all.
+
+    Args:
+        url: of the archive.
+        path: where the archive would have been found; its folder is made.
+        wanted: what would have done, for the message.
+        fetch: downloads an address into a folder under a name.
+
+    Raises:
+        FileNotFoundError: no connection, no such address, or no room; it says what to put where.
+    """
+    timeout = socket.getdefaulttimeout()
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        # beside its place first: a download that is cut short must not pass for the archive
+        with tempfile.TemporaryDirectory(dir=path.parent) as folder:
+            socket.setdefaulttimeout(TIMEOUT)
+            fetch(url, folder, path.name)
+            os.replace(Path(folder) / path.name, path)
+    except (OSError, RuntimeError, HTTPException) as error:
+        raise FileNotFoundError(
+            f"no {wanted} in {path.parent}, and it cannot be downloaded ({error}): "
+            f"get {url} and put {path.name}, packed as it is, into {path.parent}"
+        ) from error
+    finally:
+        socket.setdefaulttimeout(timeout)

@@ -1,0 +1,122 @@
+"""What graph data sets that are read from files share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from datamodules.augmentations.base import Augmentation, Identity
+from datamodules.base import InMemoryDataModule, Split
+from datamodules.sampler import BatchIndices, Indices
+from datamodules.seeding import generator_at
+
+
+class EveryGraph(BatchIndices):
+    """Index batches that leave no graph out: TU data sets are small, and GraphCL keeps the ragged batch.
+
+    The last batch of an epoch has the rest of the graphs, but for what the processes cannot share equally.
+
+    Args:
+        indices: rows of the split.
+        batch_size: graphs in a batch over all processes; a smaller split is one batch.
+        seed: of the shuffling.
+        rank: this process.
+        world_size: number of processes.
+        reshuffle: whether every epoch has an order of its own.
+
+    Raises:
+        ValueError: fewer than two graphs for every process.
+    """
+
+    def __init__(
+        self, indices: Indices, batch_size: int, seed: int, rank: int, world_size: int, reshuffle: bool
+    ) -> None:
+        if len(indices) < 2 * world_size:
+            raise ValueError(f"contrastive learning needs at least 2 graphs for each process, got {len(indices)}")
+        batch_size = min(batch_size, len(indices) // world_size * world_size)
+        super().__init__(indices, batch_size, True, seed, rank, world_size)
+        self.reshuffle = reshuffle
+
+    def __iter__(self) -> Iterator[Tensor]:
+        epoch = self.epoch if self.reshuffle else 0
+        order = self.index[torch.randperm(len(self.index), generator=generator_at(self.seed, epoch))]
+        for batch in order.split(self.batch_size)[: len(self)]:
+            own = len(batch) // self.num_replicas
+            yield batch[self.rank * own : (self.rank + 1) * own]
+
+    def __len__(self) -> int:
+        full, rest = divmod(len(self.index), self.batch_size)
+        return full + (rest >= 2 * self.num_replicas)
+
+
+class GraphDataModule(InMemoryDataModule):
+    """Graphs in memory, of which every epoch sees all.
+
+    Args:
+        views: one augmentation of graphs a view.
+        batch_size: graphs in a batch over all processes.
+        num_classes: number of labels.
+        in_features: node features.
+        held_out: share of the graphs that is set aside, the classes in proportion, half of it for validation and half
+            for test, the same graphs whatever the seed. With 0 all graphs train and all are evaluated, as in GraphCL:
+            for protocols that have folds of their own, such as ``RBFSVM``.
+
+    Raises:
+        ValueError: a share outside [0, 1).
+    """
+
+    def __init__(
+        self, views: Sequence[Augmentation], batch_size: int, num_classes: int, in_features: int, held_out: float = 0.0
+    ) -> None:
+        super().__init__(views, batch_size, num_classes, in_features)
+        if not 0 <= held_out < 1:
+            raise ValueError(f"held_out must be in [0, 1), got {held_out}")
+        self.held_out = held_out
+        self.reshuffle = True
+
+    def split(self, target: Tensor) -> dict[Split, Tensor]:
+        """Rows of the three splits, which are the same one if nothing is held out."""
+        rows = np.arange(len(target))
+        if not self.held_out:
+            everything = torch.from_numpy(rows)
+            return {"train": everything, "val": everything, "test": everything}
+        from sklearn.model_selection import train_test_split
+
+        try:
+            kept, rest = train_test_split(rows, test_size=self.held_out, random_state=0, stratify=target)
+            val, test = train_test_split(rest, test_size=0.5, random_state=0, stratify=target[rest])
+        except ValueError as error:
+            raise ValueError(f"held_out {self.held_out} of {len(rows)} graphs cannot be set aside: {error}") from error
+        parts = (torch.from_numpy(np.sort(part)) for part in (kept, val, test))
+        return dict(zip(("train", "val", "test"), parts, strict=True))
+
+    def describe(self) -> dict[str, Any]:
+        description = super().describe()
+        if not self.held_out:
+            description["samples"] = {"graphs": len(self.samples.target)}
+        return description
+
+    def train_batch(self, raw: Tensor) -> tuple[list[Any], Tensor]:
+        """As usual; augmented views also say what share of the nodes and edges of their graphs they kept."""
+        views, target = super().train_batch(raw)
+        graphs = self.samples.rows
+        nodes, edges = (ptr.diff()[raw].sum() for ptr in (graphs.node_ptr, graphs.edge_ptr))
+        for view, augmentation in zip(views, self.views, strict=True):
+            if not isinstance(augmentation, Identity):
+                view.kept_nodes = len(view.x) / nodes
+                # what follows an EdgePerturbation within a view takes the edges that this added for old ones
+                view.kept_edges = (view.edge_index.shape[1] - getattr(view, "added_edges", 0)) / edges.clamp_min(1)
+        return views, target
+
+    def _sampler(self, split: Split, train: bool) -> tuple[Indices, BatchIndices]:
+        if not train:
+            return super()._sampler(split, train)
+        rank, world_size = 0, 1
+        if self.trainer is not None:
+            rank, world_size = self.trainer.global_rank, self.trainer.world_size
+        indices = Indices(self.samples.splits[split])
+        return indices, EveryGraph(indices, self.batch_size, self.seed, rank, world_size, self.reshuffle)

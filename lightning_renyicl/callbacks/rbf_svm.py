@@ -1,0 +1,87 @@
+"""GraphCL's evaluation: a support vector machine on frozen features."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from lightning.pytorch import Callback, LightningModule, Trainer
+from torch import Tensor
+
+from lightning_renyicl.callbacks.nested_svm import nested_svm
+from lightning_renyicl.distributed import world_group
+
+
+class RBFSVM(Callback):
+    """Accuracy of an RBF support vector machine, nested cross-validation over the evaluated samples (You et al., 2020).
+
+    Runs at the end of every pass over the validation split, during ``fit`` as often as
+    ``trainer.check_val_every_n_epoch`` says and in ``validate``, and over the test split in ``test``. Labels are used
+    within the pass alone; samples without one are left out. Outer folds are drawn from the run's seed; the cost is
+    chosen in inner folds of their training part, see :func:`nested_svm`.
+
+    Logs, as shares, ``svm/accuracy``, the mean over the outer folds' test parts; ``svm/validation``, the mean of the
+    accuracies in inner folds that the costs were chosen by, to choose other things by; and for every outer fold
+    ``svm/foldK/accuracy`` and ``svm/foldK/validation``, which go into ``result.json`` but not to loggers. On several
+    processes the features are gathered, and the result is that of one.
+
+    Args:
+        folds: outer folds.
+        inner_folds: inner folds.
+
+    Raises:
+        ValueError: fewer than two folds.
+    """
+
+    def __init__(self, folds: int = 10, inner_folds: int = 5) -> None:
+        if min(folds, inner_folds) < 2:
+            raise ValueError(f"folds and inner_folds must be at least 2, got {folds} and {inner_folds}")
+        self.folds = folds
+        self.inner_folds = inner_folds
+        self._features: list[Tensor] = []
+        self._targets: list[Tensor] = []
+
+    def on_validation_batch_end(self, trainer: Trainer, pl_module: LightningModule, outputs: Any, *_: Any) -> None:
+        self._collect(outputs)
+
+    def on_test_batch_end(self, trainer: Trainer, pl_module: LightningModule, outputs: Any, *_: Any) -> None:
+        self._collect(outputs)
+
+    def on_validation_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        self._report(trainer, pl_module, trainer.val_dataloaders)
+
+    def on_test_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        self._report(trainer, pl_module, trainer.test_dataloaders)
+
+    def _collect(self, outputs: Any) -> None:
+        self._features.append(outputs["features"].float().cpu())
+        self._targets.append(outputs["target"].cpu())
+
+    def _report(self, trainer: Trainer, pl_module: LightningModule, loader: Any) -> None:
+        features, target = torch.cat(self._features), torch.cat(self._targets)
+        self._features, self._targets = [], []
+        if trainer.sanity_checking:
+            return
+        rows = torch.cat([torch.as_tensor(row).reshape(-1) for row in loader.sampler])[: len(target)]
+        features, target = _in_order(rows, features, target)
+        if not trainer.is_global_zero:
+            return
+        known = target >= 0
+        folds = nested_svm(features[known], target[known], torch.initial_seed(), self.folds, self.inner_folds)
+        for name in ("accuracy", "validation"):
+            values = [getattr(fold, name) for fold in folds]
+            mean = sum(values) / len(values)
+            pl_module.log(f"svm/{name}", mean, prog_bar=name == "accuracy", rank_zero_only=True)
+            for k, value in enumerate(values):
+                pl_module.log(f"svm/fold{k}/{name}", value, logger=False, rank_zero_only=True)
+
+
+def _in_order(rows: Tensor, features: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
+    """Features and labels of all processes, in the order of their rows in the data."""
+    group = world_group()
+    if group is not None:
+        parts: list[Any] = [None] * torch.distributed.get_world_size(group)
+        torch.distributed.all_gather_object(parts, (rows, features, target), group=group)
+        rows, features, target = (torch.cat(column) for column in zip(*parts, strict=True))
+    order = rows.argsort()
+    return features[order], target[order]

@@ -1,0 +1,68 @@
+"""Sums over neighbours and over graphs, as products with a sparse matrix of ones."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+from torch.nn import functional as F
+
+
+class SparseSum:
+    """Sums of rows: ``[M, D]`` to ``[S, D]``, where row ``source`` of each pair is added to sum ``sink``.
+
+    Rows are read where they lie, so that no tensor with a row for each pair is made: on CPUs this is many times as fast
+    as gather and scatter, the more so the more pairs a row is in. Pairs sorted by ``sink`` need no sorting here. What
+    the backward pass needs is made by the first of them.
+
+    Args:
+        source: rows, int64 ``[pairs]``.
+        sink: sums, int64 ``[pairs]``.
+        num_sources: number of rows M.
+        num_sinks: number of sums S.
+    """
+
+    def __init__(self, source: Tensor, sink: Tensor, num_sources: int, num_sinks: int) -> None:
+        self.num_sources = num_sources
+        # asking a GPU whether they are sorted would wait for it longer than sorting takes
+        if sink.is_cuda or bool((sink[1:] < sink[:-1]).any()):
+            sink, source = _sorted(sink, source)
+        self._sink = sink
+        self._rows, self._starts = source, _starts(sink, num_sinks)
+
+    @cached_property
+    def _transposed(self) -> tuple[Tensor, Tensor]:
+        source, sink = _sorted(self._rows, self._sink)
+        return sink, _starts(source, self.num_sources)
+
+    def __call__(self, x: Tensor) -> Tensor:
+        """Sums of the rows of ``x``."""
+        out: Tensor = _Sum.apply(x, self)
+        return out
+
+
+class _Sum(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, pairs: SparseSum) -> Tensor:
+        ctx.pairs = pairs
+        return F.embedding_bag(pairs._rows, x, pairs._starts, mode="sum")
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
+        sums, starts = ctx.pairs._transposed
+        return F.embedding_bag(sums, gradient.contiguous(), starts, mode="sum"), None
+
+
+def _sorted(keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
+    """Both in the order of the keys; 32 bits sort twice as fast."""
+    ordered, order = torch.sort(keys.int(), stable=True)
+    return ordered.long(), values.index_select(0, order)
+
+
+def _starts(keys: Tensor, count: int) -> Tensor:
+    """Where each of ``count`` keys begins when they are sorted, ``[count]``."""
+    return F.pad(keys.bincount(minlength=count).cumsum(0)[:-1], (1, 0))
