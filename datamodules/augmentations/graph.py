@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from torch_geometric.data import Batch
 
 _TICKS = 2**20  # units of time in the mean delay of Subgraph
+_NEVER = KEYS - 1
 
 
 class NodeDrop(Augmentation):
@@ -103,12 +104,12 @@ class Subgraph(Augmentation):
         sizes = batch.ptr.diff()  # [N]
         kept = share_of(sizes, self.ratio).add(1)[batch.batch]  # [nodes], how many of the node's graph
         first = torch.randint(KEYS, sizes.shape, generator=generator, device=device) % sizes.clamp_min(1)
-        place = torch.arange(len(batch.batch), device=device) - batch.ptr[batch.batch]  # [nodes], within the graph
         # Whole numbers of at least 1 make a node later than the one it joined after, so ties cannot tear a set apart.
-        delay = torch.empty_like(place, dtype=torch.float32).exponential_(generator=generator).mul_(_TICKS).long() + 1
-        joined = place == first[batch.batch]
-        time = torch.where(joined, 0, KEYS - 1)
-        source, sink = torch.cat((batch.edge_index, batch.edge_index.flip(0)), dim=1)
+        delay = torch.empty(batch.batch.shape, device=device).exponential_(generator=generator).mul_(_TICKS).long() + 1
+        time = torch.full_like(delay, _NEVER)
+        time[(first + batch.ptr[:-1])[sizes > 0]] = 0
+        joined = time == 0
+        source, sink = _both_ways(batch.edge_index)
         # Shortest paths by relaxing the edges of nodes that became earlier. A node this many hops away comes after as
         # many others, so it matters only if more than that are kept.
         for hops in count(1):
@@ -118,7 +119,15 @@ class Subgraph(Augmentation):
             starts, ends = source.index_select(0, active), sink.index_select(0, active)
             earlier = time.scatter_reduce(0, ends, time.index_select(0, starts) + delay.index_select(0, ends), "amin")
             joined, time = earlier < time, earlier
-        return induced(batch, (rank_within(batch.batch, time, len(sizes)) < kept) & (time < KEYS - 1))
+        return induced(batch, (rank_within(batch.batch, time, len(sizes)) < kept) & (time < _NEVER))
+
+
+def _both_ways(edge_index: Tensor) -> Tensor:
+    """Every edge in both directions, ``[2, edges]``; as it is if it has both and is in order of the second row."""
+    ordered, order = edge_index[0].int().sort(stable=True)
+    if torch.equal(ordered.long(), edge_index[1]) and torch.equal(edge_index[1].index_select(0, order), edge_index[0]):
+        return edge_index
+    return torch.cat((edge_index, edge_index.flip(0)), dim=1)
 
 
 def induced(batch: Batch, kept: Tensor) -> Batch:

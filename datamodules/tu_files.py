@@ -1,0 +1,156 @@
+"""The text files of a TU data set."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+
+class TUFiles:
+    """Reads and checks the files of one data set; complaints name the file and the line.
+
+    Args:
+        name: of the set.
+        place: archive or folder, for messages.
+        members: what is in it, by file name.
+    """
+
+    def __init__(self, name: str, place: Path, members: Mapping[str, Path | zipfile.Path]) -> None:
+        self.name = name
+        self.place = place
+        self.members = members
+
+    def owners(self) -> tuple[Tensor, Tensor]:
+        """The graph of every node ``[nodes]``, counted from 0, and the labels of the graphs ``[M]``."""
+        owner, labels = self.column("graph_indicator"), self.column("graph_labels")
+        if not len(owner):
+            raise ValueError(f"{self.place} has no graphs: {self.file('graph_indicator')} is empty")
+        owner = owner - (1 if owner.min() else 0)  # the collection counts from 1; some write from 0
+        if owner.min() < 0 or owner.max() >= len(labels):
+            raise ValueError(
+                f"{self.file('graph_indicator')} in {self.place} names {int(owner.max()) + 1} graphs, but "
+                f"{self.file('graph_labels')} has {len(labels)} lines"
+            )
+        empty = (owner.bincount(minlength=len(labels)) == 0).nonzero()
+        if len(empty):
+            raise ValueError(
+                f"graph {int(empty[0]) + 1} in line {int(empty[0]) + 1} of {self.file('graph_labels')} in {self.place} "
+                f"has no node in {self.file('graph_indicator')}"
+            )
+        return owner, labels
+
+    def edges(self, owner: Tensor) -> Tensor:
+        """The two nodes of every edge, counted from 0, ``[2, edges]``."""
+        table = self.table("A", np.int64)
+        if table is None:
+            raise ValueError(f"{self.place} has no {self.file('A')}")
+        if not len(table):
+            return torch.zeros(2, 0, dtype=torch.long)
+        if table.shape[1] != 2:
+            raise ValueError(f"{self.file('A')} in {self.place} must have 2 columns, got {table.shape[1]}")
+        edges = table.T
+        if edges.min() > 0:  # the collection counts from 1; a file with a node 0 counts from 0
+            edges = edges - 1
+        missing = ((edges < 0) | (edges >= len(owner))).any(dim=0)
+        if missing.any():
+            line = int(missing.nonzero()[0])
+            raise ValueError(
+                f"line {line + 1} of {self.file('A')} in {self.place} is an edge between nodes {table[line].tolist()}, "
+                f"but {self.file('graph_indicator')} has {len(owner)} nodes"
+            )
+        strays = owner[edges[0]] != owner[edges[1]]
+        if strays.any():
+            line = int(strays.nonzero()[0])
+            graphs = (owner[edges[:, line]] + 1).tolist()
+            raise ValueError(
+                f"line {line + 1} of {self.file('A')} in {self.place} joins nodes {table[line].tolist()} of different "
+                f"graphs, {graphs[0]} and {graphs[1]}"
+            )
+        return edges
+
+    def node_labels(self, nodes: int) -> Tensor | None:
+        """One column a label between the smallest and the largest, as PyG has them, ``[nodes, labels]``."""
+        table = self.table("node_labels", np.int64, nodes)
+        if table is None:
+            return None
+        table = table - table.amin(dim=0)
+        if table.max() >= 2**12:
+            raise ValueError(
+                f"{self.file('node_labels')} in {self.place} has labels up to {int(table.max())} above the smallest, "
+                "too many for one-hot features: number them one by one"
+            )
+        return torch.cat([F.one_hot(column) for column in table.T], dim=1).float()
+
+    def node_attributes(self, nodes: int) -> Tensor:
+        """Numbers of the nodes, ``[nodes, attributes]``."""
+        table = self.table("node_attributes", np.float32, nodes)
+        if table is None:
+            raise ValueError(f"{self.place} has no {self.file('node_attributes')}: leave node_attributes false")
+        broken = (~table.isfinite()).nonzero()
+        if len(broken):
+            line, column = (broken[0] + 1).tolist()
+            raise ValueError(
+                f"line {line}, column {column} of {self.file('node_attributes')} in {self.place} is no number"
+            )
+        return table
+
+    def file(self, kind: str) -> str:
+        """The name of a file."""
+        return f"{self.name}_{kind}.txt"
+
+    def column(self, kind: str) -> Tensor:
+        """A file of one whole number a line, ``[lines]``."""
+        table = self.table(kind, np.int64)
+        if table is None:
+            raise ValueError(f"{self.place} has no {self.file(kind)}")
+        if table.ndim != 2 or table.shape[1] != 1:
+            raise ValueError(f"{self.file(kind)} in {self.place} must have 1 number in a line, got {table.shape[1]}")
+        return table[:, 0]
+
+    def table(self, kind: str, dtype: Any, lines: int | None = None) -> Tensor | None:
+        """A file of numbers ``[lines, columns]``; None if there is none."""
+        member = self.members.get(self.file(kind))
+        if member is None:
+            return None
+        import pandas as pd
+
+        def read(kind_of_value: Any) -> Any:
+            with member.open("rb") as stream:
+                return pd.read_csv(stream, header=None, dtype=kind_of_value, skip_blank_lines=kind != "node_attributes")
+
+        try:
+            values = read(dtype).to_numpy(copy=True)
+        except pd.errors.EmptyDataError:
+            values = np.zeros((0, 1), dtype)
+        except (ValueError, OverflowError) as error:
+            raise ValueError(f"{self.file(kind)} in {self.place} has {self._first_fault(member) or error}") from error
+        if lines is not None and len(values) != lines:
+            raise ValueError(
+                f"{self.file(kind)} in {self.place} has {len(values)} lines, "
+                f"but {self.file('graph_indicator')} has {lines} nodes"
+            )
+        return torch.from_numpy(values)
+
+    @staticmethod
+    def _first_fault(member: Path | zipfile.Path) -> str | None:
+        """The first value that is no whole number, with its line."""
+        width = None
+        with member.open("rb") as stream:
+            for number, line in enumerate(stream, start=1):
+                values = line.decode(errors="replace").strip().split(",")
+                width = width or len(values)
+                if len(values) != width:
+                    return f"{len(values)} values in line {number}, {width} in the first one"
+                for value in values:
+                    try:
+                        int(value)
+                    except ValueError:
+                        return f"{value.strip()!r} in line {number}, expected a whole number"
+        return None
