@@ -76,8 +76,8 @@ format: $(VENV)/installed ## mend style in place
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
-bench: $(VENV)/installed ## speed as ratios; results/bench.json
-	$(BIN)/python -m tests.benchmarks $(ONLY)
+bench: $(VENV)/installed ## speed as ratios; results/bench.json; with DATA=folder also on real graphs
+	DATA="$(DATA)" $(BIN)/python -m tests.benchmarks $(ONLY)
 
 gpu-check: ## the tests that need a GPU, with PYTHON's own packages
 	PYTHONPATH=. $(PYTHON) -m pytest -m gpu -p no:cacheprovider tests $(ARGS)

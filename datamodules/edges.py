@@ -23,7 +23,7 @@ def clean_edges(edge_index: Tensor, num_nodes: int) -> Tensor:
     return torch.stack((ordered - sink * num_nodes, sink))
 
 
-def edge_counts(sink: Tensor, node_ptr: Tensor) -> Tensor:
+def edge_ptr_of(sink: Tensor, node_ptr: Tensor) -> Tensor:
     """The first edge of every graph and, last, the number of edges, for edges in the order of ``sink``, ``[M + 1]``."""
     return torch.searchsorted(sink.contiguous(), node_ptr)
 

@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor
+from torch.utils.data import DataLoader
 
 from datamodules.augmentations.base import Augmentation, Identity
+from datamodules.augmentations.kept import Kept
 from datamodules.base import InMemoryDataModule, Split
 from datamodules.sampler import BatchIndices, Indices
 from datamodules.seeding import generator_at
@@ -56,6 +58,8 @@ class EveryGraph(BatchIndices):
 class GraphDataModule(InMemoryDataModule):
     """Graphs in memory, of which every epoch sees all.
 
+    Augmented views say what share of the nodes and edges they kept, see :class:`Kept`.
+
     Args:
         views: one augmentation of graphs a view.
         batch_size: graphs in a batch over all processes.
@@ -72,6 +76,7 @@ class GraphDataModule(InMemoryDataModule):
     def __init__(
         self, views: Sequence[Augmentation], batch_size: int, num_classes: int, in_features: int, held_out: float = 0.0
     ) -> None:
+        views = [view if isinstance(view, Identity) else Kept(view) for view in views]
         super().__init__(views, batch_size, num_classes, in_features)
         if not 0 <= held_out < 1:
             raise ValueError(f"held_out must be in [0, 1), got {held_out}")
@@ -86,9 +91,11 @@ class GraphDataModule(InMemoryDataModule):
             return {"train": everything, "val": everything, "test": everything}
         from sklearn.model_selection import train_test_split
 
+        # graphs without a label are split by chance
+        kinds = target.unique(return_inverse=True)[1] if (target >= 0).all() else torch.zeros_like(target)
         try:
-            kept, rest = train_test_split(rows, test_size=self.held_out, random_state=0, stratify=target)
-            val, test = train_test_split(rest, test_size=0.5, random_state=0, stratify=target[rest])
+            kept, rest = train_test_split(rows, test_size=self.held_out, random_state=0, stratify=kinds)
+            val, test = train_test_split(rest, test_size=0.5, random_state=0, stratify=kinds[rest])
         except ValueError as error:
             raise ValueError(f"held_out {self.held_out} of {len(rows)} graphs cannot be set aside: {error}") from error
         parts = (torch.from_numpy(np.sort(part)) for part in (kept, val, test))
@@ -100,23 +107,20 @@ class GraphDataModule(InMemoryDataModule):
             description["samples"] = {"graphs": len(self.samples.target)}
         return description
 
-    def train_batch(self, raw: Tensor) -> tuple[list[Any], Tensor]:
-        """As usual; augmented views also say what share of the nodes and edges of their graphs they kept."""
-        views, target = super().train_batch(raw)
-        graphs = self.samples.rows
-        nodes, edges = (ptr.diff()[raw].sum() for ptr in (graphs.node_ptr, graphs.edge_ptr))
-        for view, augmentation in zip(views, self.views, strict=True):
-            if not isinstance(augmentation, Identity):
-                view.kept_nodes = len(view.x) / nodes
-                # what follows an EdgePerturbation within a view takes the edges that this added for old ones
-                view.kept_edges = (view.edge_index.shape[1] - getattr(view, "added_edges", 0)) / edges.clamp_min(1)
-        return views, target
+    def predict_dataloader(self) -> DataLoader:
+        """Every graph, in order, whatever its split."""
+        indices = Indices(torch.arange(len(self.samples.target)))
+        rank, world_size = self._place()
+        sampler = BatchIndices(indices, self.batch_size, False, self.seed, rank, world_size)
+        return DataLoader(indices, batch_size=None, sampler=sampler, generator=generator_at(self.seed))
+
+    def _place(self) -> tuple[int, int]:
+        """This process and the number of processes."""
+        return (0, 1) if self.trainer is None else (self.trainer.global_rank, self.trainer.world_size)
 
     def _sampler(self, split: Split, train: bool) -> tuple[Indices, BatchIndices]:
         if not train:
             return super()._sampler(split, train)
-        rank, world_size = 0, 1
-        if self.trainer is not None:
-            rank, world_size = self.trainer.global_rank, self.trainer.world_size
+        rank, world_size = self._place()
         indices = Indices(self.samples.splits[split])
         return indices, EveryGraph(indices, self.batch_size, self.seed, rank, world_size, self.reshuffle)

@@ -12,7 +12,7 @@ from torch.utils.data import Dataset
 
 from datamodules.augmentations.base import Augmentation
 from datamodules.base import Samples
-from datamodules.edges import clean_edges, edge_counts, one_hot_degree
+from datamodules.edges import clean_edges, edge_ptr_of, one_hot_degree
 from datamodules.graph_data import GraphDataModule
 from datamodules.graph_sources import RawGraphs, from_data, read_file, read_tables
 from datamodules.ragged import RaggedGraphs
@@ -92,7 +92,7 @@ class Graphs(GraphDataModule):
             columns.append(one_hot_degree(edge_index[1], nodes, self.max_degree))
         x = torch.cat(columns, dim=1) if columns else torch.ones(nodes, 1)
         target = numbers_of(raw.labels, self.classes)
-        graphs = RaggedGraphs(x, edge_index, raw.node_ptr, edge_counts(edge_index[1], raw.node_ptr))
+        graphs = RaggedGraphs(x, edge_index, raw.node_ptr, edge_ptr_of(edge_index[1], raw.node_ptr))
         return Samples(graphs, target, self.split(target))
 
     def encode(self, samples: Samples) -> Samples:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import zipfile
-import zlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -12,11 +11,11 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from datamodules.augmentations.base import Augmentation
+from datamodules.augmentations.base import Augmentation, Identity
 from datamodules.augmentations.graphcl import GraphCL
 from datamodules.base import Samples
 from datamodules.download import download
-from datamodules.edges import clean_edges, edge_counts, one_hot_degree, with_graphcl_loops
+from datamodules.edges import clean_edges, edge_ptr_of, one_hot_degree, with_graphcl_loops
 from datamodules.graph_data import GraphDataModule
 from datamodules.ragged import RaggedGraphs
 from datamodules.tu_files import TUFiles
@@ -54,10 +53,11 @@ class TUDataset(GraphDataModule):
         held_out: share of the graphs that is set aside, half of it for validation and half for test; 0: all graphs
             train and all are evaluated, as in GraphCL.
         legacy: reproduces GraphCL's code: self-loops on all nodes of a graph below its highest one with an edge, its
-            flawed augmentations in place of :class:`GraphCL`'s, and the same batches in every epoch.
+            flawed augmentations in place of :class:`GraphCL`'s, at its shares, and the same batches in every epoch.
+            Views are ``GraphCL`` and ``Identity``.
 
     Raises:
-        ValueError: files that are damaged or contradict each other, or no :class:`GraphCL` among the views with legacy.
+        ValueError: files that are damaged or contradict each other, or with legacy other views than these two.
         OSError: neither archive nor folder, and no download.
     """
 
@@ -75,8 +75,12 @@ class TUDataset(GraphDataModule):
         if max_degree is not None and max_degree < 0:
             raise ValueError(f"max_degree must be at least 0, got {max_degree}")
         if legacy:
-            if not any(isinstance(view, GraphCL) for view in views):
-                raise ValueError("legacy: the original code's augmentations need a GraphCL among the views")
+            others = [type(view).__name__ for view in views if not isinstance(view, GraphCL | Identity)]
+            if others or not any(isinstance(view, GraphCL) for view in views):
+                raise ValueError(
+                    "legacy: the original code has GraphCL's augmentations and Identity for views, "
+                    f"got {', '.join(others) or 'no GraphCL'}"
+                )
             views = [view.as_legacy() if isinstance(view, GraphCL) else view for view in views]
         self.dataset_name = name
         self.root = Path(root).expanduser().absolute()
@@ -117,6 +121,11 @@ class TUDataset(GraphDataModule):
     def prepare_data(self) -> None:
         if self._archive.is_file() or self._folder is not None:
             return
+        place = self.root / self.dataset_name
+        if place.is_dir() and any(place.iterdir()):
+            raise ValueError(
+                f"{place} has no {self.dataset_name}_A.txt: complete it, or delete it to download it again"
+            )
         from torch_geometric.data import download_url
         from torch_geometric.datasets import TUDataset as Source
 
@@ -135,9 +144,9 @@ class TUDataset(GraphDataModule):
             with zipfile.ZipFile(self._archive) as archive:
                 members = {Path(member).name: zipfile.Path(archive, member) for member in archive.namelist()}
                 return self._parse(TUFiles(self.dataset_name, self._archive, members))
-        except (zipfile.BadZipFile, EOFError, zlib.error) as error:
+        except zipfile.BadZipFile as error:
             raise ValueError(
-                f"{self._archive} is damaged or cut short ({error}): delete it and get {self.dataset_name}.zip again"
+                f"{self._archive} is damaged or cut short ({error}): delete it and get it again"
             ) from error
 
     def _parse(self, tables: TUFiles) -> Samples:
@@ -147,8 +156,6 @@ class TUDataset(GraphDataModule):
         node_ptr = F.pad(owner.bincount().cumsum(0), (1, 0))
         edge_index = place[tables.edges(owner)]
         edge_index = clean_edges(edge_index, len(owner))
-        if self.legacy:
-            edge_index = with_graphcl_loops(edge_index, node_ptr)
         features: dict[str, Tensor] = {}
         node_labels = tables.node_labels(len(owner))
         if node_labels is not None:
@@ -159,6 +166,8 @@ class TUDataset(GraphDataModule):
             features[f"degrees up to {self.max_degree}"] = one_hot_degree(edge_index[1], len(owner), self.max_degree)
         features = features or {"a constant feature": torch.ones(len(owner), 1)}
         self.features = list(features)
+        if self.legacy:
+            edge_index = with_graphcl_loops(edge_index, node_ptr)
         x = torch.cat(list(features.values()), dim=1)
         target = labels.unique(return_inverse=True)[1]
         classes = int(target.max()) + 1
@@ -168,5 +177,5 @@ class TUDataset(GraphDataModule):
                 f"{classes} classes, expected are {self.in_features} and {self.num_classes}"
             )
         return Samples(
-            RaggedGraphs(x, edge_index, node_ptr, edge_counts(edge_index[1], node_ptr)), target, self.split(target)
+            RaggedGraphs(x, edge_index, node_ptr, edge_ptr_of(edge_index[1], node_ptr)), target, self.split(target)
         )

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import lzma
+import math
 import zipfile
+import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -26,14 +29,19 @@ class TUFiles:
         self.name = name
         self.place = place
         self.members = members
+        self.from_0 = False
 
     def owners(self) -> tuple[Tensor, Tensor]:
         """The graph of every node ``[nodes]``, counted from 0, and the labels of the graphs ``[M]``."""
         owner, labels = self.column("graph_indicator"), self.column("graph_labels")
         if not len(owner):
             raise ValueError(f"{self.place} has no graphs: {self.file('graph_indicator')} is empty")
-        owner = owner - (1 if owner.min() else 0)  # the collection counts from 1; some write from 0
-        if owner.min() < 0 or owner.max() >= len(labels):
+        if owner.min() < 0:
+            line = int((owner < 0).nonzero()[0])
+            raise ValueError(f"line {line + 1} of {self.file('graph_indicator')} in {self.place} is {int(owner[line])}")
+        self.from_0 = not owner.min()  # the collection counts from 1; some write from 0
+        owner = owner if self.from_0 else owner - 1
+        if owner.max() >= len(labels):
             raise ValueError(
                 f"{self.file('graph_indicator')} in {self.place} names {int(owner.max()) + 1} graphs, but "
                 f"{self.file('graph_labels')} has {len(labels)} lines"
@@ -56,7 +64,7 @@ class TUFiles:
         if table.shape[1] != 2:
             raise ValueError(f"{self.file('A')} in {self.place} must have 2 columns, got {table.shape[1]}")
         edges = table.T
-        if edges.min() > 0:  # the collection counts from 1; a file with a node 0 counts from 0
+        if edges.min() > 0 and not (self.from_0 and edges.max() < len(owner)):
             edges = edges - 1
         missing = ((edges < 0) | (edges >= len(owner))).any(dim=0)
         if missing.any():
@@ -121,16 +129,20 @@ class TUFiles:
             return None
         import pandas as pd
 
-        def read(kind_of_value: Any) -> Any:
-            with member.open("rb") as stream:
-                return pd.read_csv(stream, header=None, dtype=kind_of_value, skip_blank_lines=kind != "node_attributes")
-
         try:
-            values = read(dtype).to_numpy(copy=True)
+            with member.open("rb") as stream:
+                values = pd.read_csv(stream, header=None, dtype=dtype).to_numpy(copy=True)
         except pd.errors.EmptyDataError:
             values = np.zeros((0, 1), dtype)
         except (ValueError, OverflowError) as error:
-            raise ValueError(f"{self.file(kind)} in {self.place} has {self._first_fault(member) or error}") from error
+            fault = self._first_fault(member, dtype is np.int64) or str(error).strip()
+            raise ValueError(f"{self.file(kind)} in {self.place} has {fault}") from error
+        except (zipfile.BadZipFile, EOFError, OSError, RuntimeError, lzma.LZMAError, zlib.error) as error:
+            if isinstance(error, OSError) and error.errno is not None:  # damaged data have none
+                raise
+            raise ValueError(
+                f"{self.file(kind)} in {self.place} cannot be unpacked ({error}): delete {self.place} and get it again"
+            ) from error
         if lines is not None and len(values) != lines:
             raise ValueError(
                 f"{self.file(kind)} in {self.place} has {len(values)} lines, "
@@ -139,18 +151,25 @@ class TUFiles:
         return torch.from_numpy(values)
 
     @staticmethod
-    def _first_fault(member: Path | zipfile.Path) -> str | None:
-        """The first value that is no whole number, with its line."""
+    def _first_fault(member: Path | zipfile.Path, whole: bool) -> str | None:
+        """The first line that pandas cannot take for numbers."""
         width = None
         with member.open("rb") as stream:
             for number, line in enumerate(stream, start=1):
                 values = line.decode(errors="replace").strip().split(",")
+                if values == [""]:
+                    continue
                 width = width or len(values)
                 if len(values) != width:
                     return f"{len(values)} values in line {number}, {width} in the first one"
                 for value in values:
-                    try:
-                        int(value)
-                    except ValueError:
-                        return f"{value.strip()!r} in line {number}, expected a whole number"
+                    if not _is_number(value, whole):
+                        return f"{value.strip()!r} in line {number}, expected a {'whole ' * whole}number"
         return None
+
+
+def _is_number(value: str, whole: bool) -> bool:
+    try:
+        return -(2**63) <= int(value) < 2**63 if whole else math.isfinite(float(value))
+    except ValueError:
+        return False

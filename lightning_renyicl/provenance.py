@@ -84,9 +84,13 @@ def documented(body: Any) -> bool:
 
 
 def fingerprints(files: Iterable[Path]) -> dict[str, dict[str, Any]]:
-    """Size, time of change and SHA-256 of data files; of a folder the names and sizes beneath it."""
+    """Size, time of change and SHA-256 of data files; of a folder the names and sizes beneath it.
+
+    A file within the working folder is named from there, so that results can be read elsewhere.
+    """
+    here = Path.cwd()
     return {
-        str(file): {"size": size(file), "mtime_ns": file.stat().st_mtime_ns, "sha256": digest(file)}
+        str(file.relative_to(here) if file.is_relative_to(here) else file): {"size": size(file), "mtime_ns": file.stat().st_mtime_ns, "sha256": digest(file)}
         for file in files
         if file.exists()
     }

@@ -27,7 +27,10 @@ class EdgePerturbation(Augmentation):
     adds none.
 
     Shapes: a ``Batch`` of N graphs to a ``Batch`` of N graphs with the same nodes and as many edges, in the order of
-    the nodes that they lead to, with ``x`` and ``edge_index`` only; ``added_edges`` is how many are new.
+    the nodes that they lead to, with ``x`` and ``edge_index`` only.
+
+    Attributes:
+        added_edges: directed edges added so far, for who counts them.
 
     Args:
         ratio: share of the edges to replace, in [0, 1].
@@ -39,6 +42,7 @@ class EdgePerturbation(Augmentation):
     def __init__(self, ratio: float = 0.1) -> None:
         super().__init__()
         self.ratio = check_ratio(ratio)
+        self.added_edges = 0
 
     def forward(self, batch: Batch, generator: Generator) -> Batch:
         graphs, sizes = batch.num_graphs, batch.ptr.diff()
@@ -65,9 +69,8 @@ class EdgePerturbation(Augmentation):
         edge_index = batch.edge_index.clone()
         edge_index[:, moved] = torch.stack((torch.where(upward, low, high), torch.where(upward, high, low)))
         order = edge_index[1].int().sort(stable=True).indices
-        out = make_batch(batch.x, edge_index.index_select(1, order), batch.ptr, edge_pointer(batch))
-        out.added_edges = len(moved)
-        return out
+        self.added_edges += len(moved)
+        return make_batch(batch.x, edge_index.index_select(1, order), batch.ptr, edge_pointer(batch))
 
 
 def _number(one: Tensor, other: Tensor) -> Tensor:

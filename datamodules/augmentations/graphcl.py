@@ -15,6 +15,7 @@ from datamodules.augmentations.graphcl_legacy import (
     LegacySubgraph,
     WithoutIsolated,
 )
+from datamodules.augmentations.sampling import check_ratio
 
 if TYPE_CHECKING:
     from torch_geometric.data import Batch
@@ -44,6 +45,8 @@ class GraphCL(Augmentation):
 
     def __init__(self, choice: Choice, ratio: float = 0.1, kept: float = 0.2, legacy: bool = False) -> None:
         super().__init__()
+        check_ratio(ratio)
+        check_ratio(kept, "kept")
         parts: dict[str, Augmentation] = {
             "dnodes": LegacyNodeDrop() if legacy else NodeDrop(ratio),
             "subgraph": LegacySubgraph() if legacy else Subgraph(kept),

@@ -11,10 +11,10 @@ KEYS = 2**40
 """Sort keys within a group are smaller; above them an int64 has room for 2**23 groups."""
 
 
-def check_ratio(ratio: float) -> float:
+def check_ratio(ratio: float, name: str = "ratio") -> float:
     """Returns a share; raises ValueError for one outside [0, 1]."""
     if not 0 <= ratio <= 1:
-        raise ValueError(f"ratio must be in [0, 1], got {ratio}")
+        raise ValueError(f"{name} must be in [0, 1], got {ratio}")
     return ratio
 
 

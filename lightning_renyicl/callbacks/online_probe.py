@@ -40,7 +40,7 @@ class OnlineProbe(Callback):
         self.metrics: dict[str, MulticlassAccuracy] = {}
 
     def setup(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
-        if self.probe is not None:
+        if self.probe is not None or stage == "predict":  # which needs no labels, and may see none
             return
         num_classes: int = trainer.datamodule.num_classes  # type: ignore[attr-defined]
         num_features: int = pl_module.num_features  # type: ignore[assignment]
@@ -121,7 +121,7 @@ class OnlineProbe(Callback):
         return {"probe": self.probe.state_dict(), "optimizer": self.optimizer.state_dict()}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        assert self.probe is not None
-        assert self.optimizer is not None
+        if self.probe is None or self.optimizer is None:
+            return
         self.probe.load_state_dict(state_dict["probe"])
         self.optimizer.load_state_dict(state_dict["optimizer"])

@@ -108,9 +108,10 @@ def footer(table: Table) -> list[str]:
     spec, results = table.spec, table.results
     minutes = sum(result["seconds"] for result in results) / 60
     spent = f"{minutes / 60:.1f} hours" if minutes > 90 else f"{minutes:.1f} minutes"
-    where = "test split" if spec.split == "test" else "validation split"
+    # what a protocol with folds of its own reports is not of the validation split, but of its own test folds
+    where = "on the test split" if spec.split == "test" else "as `fit` reports it"
     ours = [
-        f"Ours: `{spec.metric}` in per cent on the {where} at the last epoch, mean ± standard deviation (seeds). Bold: "
+        f"Ours: `{spec.metric}` in per cent {where} at the last epoch, mean ± standard deviation (seeds). Bold: "
         f"ahead of every other one of its {spec.best_of.removesuffix('s')} by more than the spread, the root of the "
         "summed variances of the two.",
         f"Scale: {table.scale}. " + (f"Runs: {len(results)}, {spent}." if results else "No runs yet."),

@@ -132,12 +132,12 @@ def score_of(
         results = [result for result in found if result is not None]
         if len(results) < len(trainings):
             continue  # the best of those that there are need not be the best
-        datasets |= dict.fromkeys(map(dataset_of, results))
         value = chosen([result["metrics"] for result in results], spec.metric, spec.choose_by)
         if value is None:
             table.remarks.append(f"{trainings[0].name}, seed {seed}, has no finite {spec.metric}")
             continue
         values[seed] = PERCENT * value
+        datasets |= dict.fromkeys(map(dataset_of, results))
     table.remarks += [f"Stale: {name} ({'; '.join(why)})" for name, why in reasons.items()]
     return Score(values), "; ".join(datasets), bool(reasons)
 

@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 import logging
+import os
 import sys
 import warnings
 from pathlib import Path
 
-from tests.benchmarks import cli, step, tables, timing
+from tests.benchmarks import cli, graph, step, svm, tables, timing
 
 SUITES = {"cli": cli.run, "table": step.run, "tables": tables.run}
+ON_REAL_GRAPHS = {"graph": graph.run, "eval": svm.run}
 
 
 def main(names: list[str]) -> None:
     """Prints a line a benchmark."""
-    unknown = set(names) - set(SUITES)
+    known = [*SUITES, *ON_REAL_GRAPHS]
+    unknown = set(names) - set(known)
     if unknown:
-        sys.exit(f"error: ONLY takes {', '.join(SUITES)}, got {', '.join(sorted(unknown))}")
+        sys.exit(f"error: ONLY takes {', '.join(known)}, got {', '.join(sorted(unknown))}")
+    root = Path(os.environ["DATA"]) / "graphs" if os.environ.get("DATA") else None
+    if root is None and set(names) & set(ON_REAL_GRAPHS):
+        sys.exit("error: graph and eval need DATA=folder with the archives of TU data sets in graphs/")
     warnings.filterwarnings("ignore")
     logging.getLogger("lightning.pytorch").setLevel(logging.ERROR)
-    for name in names or SUITES:
-        results = SUITES[name]()
+    for name in names or [*SUITES, *(ON_REAL_GRAPHS if root else ())]:
+        results = SUITES[name]() if name in SUITES else ON_REAL_GRAPHS[name](root)
         for key, result in results.items():
             print(f"{key}: {result['ratio']} ({result['median_s']} s / {result['floor_s']} s, n = {result['n']})")
         timing.merge(results, Path("results/bench.json"))

@@ -14,6 +14,7 @@ from lightning_renyicl import cli, objectives
 CONFIGS = Path(__file__).parents[2] / "configs"
 OBJECTIVES = {
     "cpc": ("CPC", {"alpha": 1 / 4096}),
+    "graphcl": ("CPC", {"alpha": 0.0, "temperature": 0.2}),
     "infonce": ("CPC", {"alpha": None}),
     "mlcpc": ("MLCPC", {"alpha": 1 / 4096}),
     "rmlcpc": ("RMLCPC", {"alpha": 1 / 4096, "gamma": 2.0}),
@@ -71,7 +72,8 @@ def test_starts_with_its_command(path):
 def test_is_instantiated(path, tmp_path, monkeypatch, fake):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(cli.RenyiCLI, "_run_subcommand", lambda *_: None)  # nothing is set up, no data are read
-    domain = CONFIGS / "cifar100_hard.yaml" if path.parent.name == "image" else fake
+    domains = {"image": CONFIGS / "cifar100_hard.yaml", "graph": CONFIGS / "mutag.yaml"}
+    domain = domains["graph"] if path.stem == "graphcl_legacy" else domains.get(path.parent.name, fake)
     base = [] if path.parent == CONFIGS else ["--config", str(domain)]
     built = cli.run(["fit", *base, "--config", str(path)])
     assert sum(p.numel() for p in built.model.parameters() if p.requires_grad) > 0
@@ -93,7 +95,7 @@ def test_every_objective_trains_in_every_domain(tmp_path, monkeypatch, domain, n
     command = cli.run(["fit", *configs, *quiet, *small])
     assert command.trainer.global_step == 2
     own = yaml.safe_load((CONFIGS / f"{domain}.yaml").read_text())["model"]["init_args"]["objective"]["init_args"]
-    assert vars(command.model.objective).items() >= {**OBJECTIVES[name][1], "temperature": own["temperature"]}.items()
+    assert vars(command.model.objective).items() >= {"temperature": own["temperature"], **OBJECTIVES[name][1]}.items()
     assert type(command.model.objective).__name__ == OBJECTIVES[name][0]
     assert torch.isfinite(command.trainer.callback_metrics["train/loss"])
     assert all(torch.isfinite(p).all() for p in command.model.parameters())

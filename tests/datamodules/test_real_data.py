@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import subprocess
+import sys
 import zipfile
 from pathlib import Path
 
@@ -12,6 +14,7 @@ import pytest
 import torch
 from PIL import Image
 from torch_geometric.data import Batch, Data
+from torch_geometric.datasets import TUDataset as PyGTUDataset
 from torch_geometric.nn import global_add_pool
 
 from datamodules.augmentations import (
@@ -19,6 +22,7 @@ from datamodules.augmentations import (
     Compose,
     FeatureCorruption,
     HorizontalFlip,
+    Identity,
     NodeDrop,
     Normalize,
     RandAugment,
@@ -28,6 +32,7 @@ from datamodules.augmentations import (
 )
 from datamodules.ragged import RaggedGraphs
 from datamodules.seeding import generator_at
+from datamodules.tu import TUDataset
 
 pytestmark = pytest.mark.data
 
@@ -74,6 +79,85 @@ def test_graphs_keep_what_their_augmentations_say(data_root, name):
     assert (kept <= sizes // 5 + 1).all()
     # a component smaller than the target ends a subgraph early, which few of these graphs have
     assert (kept == sizes // 5 + 1).float().mean() > 0.8
+
+
+@pytest.mark.parametrize(
+    ("name", "classes", "features", "nodes", "edges"),
+    [  # graphs of each class, and nodes and undirected edges a graph, as the collection's site lists them
+        ("MUTAG", [63, 125], 7, 17.93, 19.79),
+        ("PROTEINS", [663, 450], 3, 39.06, 72.82),
+        ("NCI1", [2053, 2057], 37, 29.87, 32.30),
+        ("IMDB-BINARY", [500, 500], 1, 19.77, 96.53),
+        ("DD", [691, 487], 89, 284.32, 715.66),
+        ("REDDIT-BINARY", [1000, 1000], 1, 429.63, 497.75),
+    ],
+)
+def test_tu_sets_are_the_published_ones(data_root, name, classes, features, nodes, edges):
+    data = TUDataset(name, [Identity(), Identity()], root=f"{data_root}/graphs")
+    assert (data.in_features, data.num_classes) == (features, 2)
+    rows, target = data.samples.rows, data.samples.target
+    assert target.bincount().tolist() == classes
+    assert rows.x.shape[1] == features
+    assert torch.equal(rows.x.sum(1), torch.ones(len(rows.x)))  # a label each, or the constant
+    assert len(rows.x) / len(rows) == pytest.approx(nodes, abs=0.006)
+    assert rows.edge_index.shape[1] / 2 / len(rows) == pytest.approx(edges, abs=0.006)
+    source, sink = rows.edge_index
+    assert not (source == sink).any()
+    forth, back = source * len(rows.x) + sink, sink * len(rows.x) + source
+    assert (back.diff() > 0).all()  # in order, none twice
+    assert torch.equal(forth.sort().values, back)
+
+
+def test_collab_fits_into_4_gib(data_root):
+    """The peak is that of a process of its own, with everything that it imports."""
+    program = """
+import resource, sys
+from datamodules import TUDataset
+from datamodules.augmentations import Identity
+data = TUDataset("COLLAB", [Identity(), Identity()], root=sys.argv[1])
+rows, target = data.samples.rows, data.samples.target
+print(len(rows), data.in_features, *target.bincount().tolist(), len(rows.x), rows.edge_index.shape[1])
+print(int((rows.edge_index[0] == rows.edge_index[1]).sum()), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+    root = str(Path(data_root).absolute() / "graphs")
+    run = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", program, root], check=True, capture_output=True, text=True
+    )
+    graphs, features, *classes, nodes, edges, loops, kibibytes = map(int, run.stdout.split())
+    assert (graphs, features, classes, loops) == (5000, 1, [2600, 775, 1625], 0)
+    assert nodes / graphs == pytest.approx(74.49, abs=0.006)
+    # the site counts the set's 2,837 self-loops among its 2,457.78 edges a graph
+    assert (edges / 2 + 2837) / graphs == pytest.approx(2457.78, abs=0.006)
+    assert kibibytes < 4 * 2**20
+
+
+@pytest.mark.parametrize("name", ["MUTAG", "PROTEINS"])
+def test_tu_sets_are_those_of_pyg(data_root, name, tmp_path):
+    raw = tmp_path / name / "raw"
+    raw.mkdir(parents=True)
+    with zipfile.ZipFile(Path(data_root) / "graphs" / f"{name}.zip") as archive:
+        for member in archive.namelist():
+            if member.endswith(".txt"):
+                (raw / Path(member).name).write_bytes(archive.read(member))
+    theirs = PyGTUDataset(str(tmp_path), name)
+    packed, unpacked = (
+        TUDataset(name, [Identity(), Identity()], root=str(root)).samples for root in (f"{data_root}/graphs", tmp_path)
+    )
+    assert torch.equal(packed.target, theirs.y)
+    assert torch.equal(packed.rows.x, theirs.x)
+    for i, graph in enumerate(packed.rows[torch.arange(len(theirs))].to_data_list()):
+        assert torch.equal(graph.x, theirs[i].x)
+        assert sorted(graph.edge_index.T.tolist()) == theirs[i].edge_index.T.tolist()
+    for part in ("x", "edge_index", "node_ptr", "edge_ptr"):
+        assert torch.equal(getattr(packed.rows, part), getattr(unpacked.rows, part))
+
+
+def test_node_attributes_of_proteins(data_root):
+    data = TUDataset("PROTEINS", [Identity(), Identity()], root=f"{data_root}/graphs", node_attributes=True)
+    assert (data.in_features, data.num_classes) == (4, 2)
+    labels, numbers = data.samples.rows.x.split([3, 1], dim=1)
+    assert torch.equal(labels.sum(1), torch.ones(len(labels)))
+    assert numbers.std() > 1
 
 
 def test_rows_are_corrupted_with_their_columns_own_values(data_root):

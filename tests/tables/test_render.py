@@ -166,7 +166,7 @@ class TestFooter:
     @pytest.mark.parametrize(
         ("arguments", "words"),
         [
-            ({"split": "val"}, "on the validation split"),
+            ({"split": "val"}, "as `fit` reports it at the last epoch"),
             ({"best_of": "columns"}, "every other one of its column by more than the spread"),
             ({"best_of": "rows"}, "every other one of its row by more than the spread"),
         ],

@@ -17,7 +17,6 @@ import pytest
 
 from lightning_renyicl.tables import spec
 from lightning_renyicl.tables.__main__ import main
-from lightning_renyicl.tables.training import Training
 
 pytestmark = pytest.mark.slow
 

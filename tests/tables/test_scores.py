@@ -480,3 +480,70 @@ class TestDataset:
         assert table().cells["A", "Base"].dataset == (
             "Data of a (1,000 train, 20 test); Other; Data of a (1,000 train, 20 test, train limited to 3 batches)"
         )
+
+
+CHOICE = """
+title: A table
+metric: svm/accuracy
+choose_by: svm/validation
+split: val
+seeds: {small: 2}
+rows:
+  Best: {config: a, one_of: [hard, big]}
+columns:
+  Base: {}
+"""
+
+
+class TestChoice:
+    """The best of several trainings, by validation alone."""
+
+    def leave(self, name, seed, accuracy, validation, folds=()):
+        metrics = {"svm/accuracy": accuracy, "svm/validation": validation}
+        for k, (fold_accuracy, fold_validation) in enumerate(folds):
+            metrics |= {f"svm/fold{k}/accuracy": fold_accuracy, f"svm/fold{k}/validation": fold_validation}
+        leave(name, seed, {}, metrics=metrics)
+
+    def test_each_seed_takes_the_best_by_validation(self, table):
+        self.leave("a+hard", 0, 0.1, 0.9)
+        self.leave("a+big", 0, 0.8, 0.7)
+        self.leave("a+hard", 1, 0.2, 0.6)
+        self.leave("a+big", 1, 0.3, 0.7)
+        assert values(table(CHOICE).cells["Best", "Base"].score) == pytest.approx([10, 30])
+
+    def test_each_fold_takes_the_best_by_its_own_validation(self, table):
+        # by the means alone it would be a+hard, and by the test folds 0.9 and 0.8
+        self.leave("a+hard", 0, 0.5, 0.9, [(0.1, 0.99), (0.8, 0.5)])
+        self.leave("a+big", 0, 0.6, 0.1, [(0.9, 0.98), (0.3, 0.6)])
+        assert values(table(CHOICE).cells["Best", "Base"].score) == pytest.approx([20])
+
+    def test_the_first_of_equals(self, table):
+        self.leave("a+hard", 0, 0.5, 0.9, [(0.1, 0.5)])
+        self.leave("a+big", 0, 0.6, 0.9, [(0.9, 0.5)])
+        assert values(table(CHOICE).cells["Best", "Base"].score) == pytest.approx([10])
+
+    def test_waits_for_all(self, table):
+        self.leave("a+hard", 0, 0.5, 0.9)
+        cell = table(CHOICE).cells["Best", "Base"]
+        assert not cell.score
+        assert cell.not_run is None
+
+    def test_a_validation_that_is_not_finite_loses(self, table):
+        self.leave("a+hard", 0, 0.5, None)
+        self.leave("a+big", 0, 0.6, 0.1)
+        assert values(table(CHOICE).cells["Best", "Base"].score) == pytest.approx([60])
+
+    def test_an_accuracy_that_is_not_finite_is_a_remark(self, table):
+        self.leave("a+hard", 0, None, 0.9)
+        self.leave("a+big", 0, 0.6, 0.1)
+        found = table(CHOICE)
+        assert not found.cells["Best", "Base"].score
+        assert found.remarks == ["a+hard, seed 0, has no finite svm/accuracy"]
+
+    def test_stale_if_one_of_them_is(self, table):
+        self.leave("a+hard", 0, 0.5, 0.9)
+        self.leave("a+big", 0, 0.6, 0.1)
+        Path("configs/big.yaml").write_text("model: {depth: 5}")
+        found = table(CHOICE)
+        assert found.cells["Best", "Base"].stale
+        assert found.remarks == ["Stale: a+big (configs/big.yaml: model.depth)"]

@@ -11,7 +11,6 @@ import pytest
 from lightning_renyicl.tables import spec
 from lightning_renyicl.tables.render import latex
 from lightning_renyicl.tables.scores import collect
-from lightning_renyicl.tables.training import Training
 
 ROOT = Path(__file__).parents[2]
 SPECS = ROOT / "configs" / "tables"
@@ -100,7 +99,7 @@ class TestEveryTableOfThePaper:
 
 
 @pytest.mark.parametrize("name", TABLES)
-def test_what_runs_is_cifar(name):
+def test_what_runs(name):
     loaded = spec.load(name)
     running = {
         column
@@ -109,7 +108,8 @@ def test_what_runs_is_cifar(name):
         if not isinstance(loaded.cell(row, column, "paper"), str)
     }
     cifar = {column for column in loaded.columns if column.startswith(("CIFAR-10", "CIFAR-100"))}
-    assert running == (cifar if name in ("table5", "table9", "table10", "table15") else set())
+    expected = dict.fromkeys(("table5", "table9", "table10", "table15"), cifar) | {"table6": set(loaded.columns)}
+    assert running == expected.get(name, set())
 
 
 @pytest.mark.parametrize("scale", spec.SCALES)
@@ -133,6 +133,14 @@ class TestSharing:
                 assert (training in table5) is not ours
 
 
+def test_a_cell_with_a_choice_has_a_training_for_each():
+    table6 = spec.load("table6")
+    trainings = table6.cell("RényiCL", "MUTAG", "paper")
+    assert [training.name for training in trainings] == ["mutag+gamma1.5", "mutag+gamma2.0", "mutag+gamma3.0"]
+    assert trainings[2].configs == ("configs/mutag.yaml", "configs/grids/gamma3.0.yaml")
+    assert set(trainings) <= set(table6.trainings("paper"))
+
+
 def test_a_training_is_named_after_all_that_it_trains():
     (training,) = spec.load("table15").cell("RMLCPC (γ=1.5)", "CIFAR-100 / τ=1.0 / Hard", "small")
     assert training.name == "cifar100_hard+gamma1.5+temperature1.0"
@@ -144,7 +152,10 @@ def test_a_training_is_named_after_all_that_it_trains():
 GOOD = "title: t\nrows: {a: {}, b: {}, c: {}}\ncolumns: {x: {}}\n"
 # a specification, part of the message
 MISTAKES = {
-    "key of a table": (GOOD + "metrics: top1\n", "unknown metrics; there are best_of, columns, metric, notes"),
+    "key of a table": (
+        GOOD + "metrics: top1\n",
+        "unknown metrics; there are best_of, choose_by, columns, metric,",
+    ),
     "key of a row": ("title: t\nrows: {a: {overlay: [b]}}\ncolumns: {x: {}}\n", "unknown overlay; there are config,"),
     "label of a row": ("title: t\nrows: {a: {label: b}}\ncolumns: {x: {}}\n", "unknown label"),
     "name": (GOOD + "name: other\n", "unknown name"),
@@ -164,6 +175,15 @@ MISTAKES = {
         "c: difference names two lines",
     ),
     "split": (GOOD + "split: train\n", "split is test or val"),
+    "choice without a way to choose": (
+        "title: t\nrows: {a: {one_of: [b, c]}}\ncolumns: {x: {}}\n",
+        "one_of needs choose_by",
+    ),
+    "choices of rows and of columns": (
+        "title: t\nchoose_by: v\nrows: {a: {one_of: [b, c]}}\ncolumns: {x: {one_of: [d]}}\n",
+        "either rows or columns have one_of",
+    ),
+    "choice of one": ("title: t\nrows: {a: {one_of: b}}\ncolumns: {x: {}}\n", "a: one_of must be a list"),
     "best": (GOOD + "best_of: cells\n", "best_of is columns or rows"),
     "no rows": ("title: t\ncolumns: {x: {}}\n", "rows must be labels"),
     "rows as a list": ("title: t\nrows: [a]\ncolumns: {x: {}}\n", "rows must be labels"),
