@@ -90,7 +90,11 @@ def fingerprints(files: Iterable[Path]) -> dict[str, dict[str, Any]]:
     """
     here = Path.cwd()
     return {
-        str(file.relative_to(here) if file.is_relative_to(here) else file): {"size": size(file), "mtime_ns": file.stat().st_mtime_ns, "sha256": digest(file)}
+        str(file.relative_to(here) if file.is_relative_to(here) else file): {
+            "size": size(file),
+            "mtime_ns": file.stat().st_mtime_ns,
+            "sha256": digest(file),
+        }
         for file in files
         if file.exists()
     }

@@ -527,7 +527,9 @@ class TestBadTables:
     @pytest.mark.xfail(
         strict=True, raises=(EOFError, OSError), reason="EOFError, BadGzipFile: a traceback or no word of the file"
     )
-    @pytest.mark.parametrize("content", [gzip.compress(50 * NODES.encode())[:60], b"graph,node\n1,1\n"])
+    @pytest.mark.parametrize(
+        "content", [gzip.compress(50 * NODES.encode())[:60], b"graph,node\n1,1\n"], ids=["cut short", "no gzip"]
+    )
     def test_damaged_gzip(self, content, tmp_path):
         assert "nodes.csv.gz" in complaint(**tables(tmp_path, content, kind="csv.gz"))
 
@@ -582,12 +584,10 @@ class TestSplits:
         assert "held_out 0.2 of 12 graphs cannot be set aside" in complaint(dataset=graphs, held_out=0.2)
         assert load(dataset=graphs).describe()["samples"] == {"graphs": 12}
 
-    @pytest.mark.xfail(strict=True, reason="graphs without a label are a class to stratify: one of them has no partner")
     def test_one_graph_without_a_label(self):
         graphs = [graph((0, 1), y=None if i == 7 else i % 2) for i in range(41)]
         assert sum(load(dataset=graphs, held_out=0.2).describe()["samples"].values()) == 41
 
-    @pytest.mark.xfail(strict=True, reason="predict runs over the test split: by default a tenth of the user's graphs")
     def test_predict_sees_every_graph(self):
         data = Graphs(VIEWS, dataset=[graph((0, 1), y=i % 2) for i in range(40)])
         assert sum(len(index) for index in data.predict_dataloader()) == 40
