@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,8 @@ from datamodules.augmentations.base import Augmentation
 from datamodules.base import Samples
 from datamodules.edges import clean_edges, edge_ptr_of, one_hot_degree
 from datamodules.graph_data import GraphDataModule
-from datamodules.graph_sources import RawGraphs, from_data, read_file, read_tables
+from datamodules.graph_sources import RawGraphs, from_data, read_file
+from datamodules.graph_tables import read_tables
 from datamodules.ragged import RaggedGraphs
 
 
@@ -22,16 +24,17 @@ class Graphs(GraphDataModule):
     """Your own graphs. Give one of ``file``, ``dataset``, or ``nodes`` together with ``edges``.
 
     Node features ``x`` are used as they are, and are a constant 1 where there are none. Labels, whole numbers ``y`` or
-    in tables any values, are for evaluation alone and may be missing. Features of edges are not used; duplicate edges
-    and self-loops are left out. A checkpoint keeps the labels in the order of their numbers, so that another file may
-    lack some of them; one that the checkpoint doesn't know counts as unknown.
+    in tables any values, are for evaluation alone and may be missing (−1 in ``y``, unless there is only one other);
+    where ``y`` is no class, none are used. Features of edges are not used; duplicate edges and self-loops are left out.
+    A checkpoint keeps the labels in the order of their numbers, so that another file may lack some of them; one that
+    the checkpoint doesn't know counts as unknown.
 
     Args:
         views: one augmentation of graphs a view.
         batch_size: graphs in a batch over all processes.
         file: a list of PyG ``Data``, or the ``(data, slices)`` of an ``InMemoryDataset``, saved by ``torch.save``. No
             code in it is run.
-        dataset: a data set of PyG, such as ``torch_geometric.datasets.ZINC``.
+        dataset: a data set of PyG, such as ``torch_geometric.datasets.GNNBenchmarkDataset``.
         nodes: CSV (``.csv.gz`` too) or Parquet with a row for each node: columns ``graph`` and ``node`` that name them,
             perhaps ``label``, the graph's, and numbers, the node's features.
         edges: CSV or Parquet with a row for each edge: columns ``source`` and ``target``, and ``graph`` unless all
@@ -68,7 +71,7 @@ class Graphs(GraphDataModule):
         self.max_degree = max_degree
         raw = self._read()
         self.labels = raw.labels
-        self.classes = sorted({label for label in raw.labels if label is not None})
+        self.classes = in_order({label for label in raw.labels if label is not None})
         self._loaded = self._prepared(raw)
         self.num_classes = len(self.classes)
         self.in_features = self._loaded.rows.x.shape[1]
@@ -82,7 +85,9 @@ class Graphs(GraphDataModule):
             return read_file(self.file)
         if self.nodes is not None and self.edges is not None:
             return read_tables(self.nodes, self.edges)
-        return from_data(self.dataset, type(self.dataset).__name__)  # type: ignore[arg-type]
+        dataset: Any = self.dataset
+        # by its length: iterating over a data set that doesn't raise IndexError would not end
+        return from_data((dataset[i] for i in range(len(dataset))), type(dataset).__name__)
 
     def _prepared(self, raw: RawGraphs) -> Samples:
         nodes = int(raw.node_ptr[-1])
@@ -107,7 +112,16 @@ class Graphs(GraphDataModule):
         self.num_classes = len(self.classes)
 
 
+def in_order(labels: set[Any]) -> list[Any]:
+    """Labels sorted, as numbers if all of them are."""
+    try:
+        numbers = {label: float(label) for label in labels}
+    except ValueError:
+        return sorted(labels)
+    return sorted(labels, key=lambda label: (math.isnan(numbers[label]), numbers[label], str(label)))
+
+
 def numbers_of(labels: Sequence[Any], classes: Sequence[Any]) -> Tensor:
-    """The place of every label among the classes, −1 for others and for None, ``[M]``."""
-    numbers = {label: number for number, label in enumerate(classes)}
-    return torch.tensor([numbers.get(label, -1) for label in labels])
+    """The place of every label among the classes, −1 for others and for None, ``[M]``; 1 and "1" are the same."""
+    numbers = {str(label): number for number, label in enumerate(classes)}
+    return torch.tensor([-1 if label is None else numbers.get(str(label), -1) for label in labels])

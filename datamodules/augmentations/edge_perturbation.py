@@ -44,10 +44,15 @@ class EdgePerturbation(Augmentation):
         self.ratio = check_ratio(ratio)
         self.added_edges = 0
 
-    def forward(self, batch: Batch, generator: Generator) -> Batch:
+    def forward(self, batch: Batch, generator: Generator, chosen: Tensor | None = None) -> Batch:
+        """Perturbs the graphs of the mask ``chosen``, ``[N]``, or all."""
         graphs, sizes = batch.num_graphs, batch.ptr.diff()
         owner = batch.batch.index_select(0, batch.edge_index[0])  # [edges]
-        source, sink = batch.edge_index - batch.ptr.index_select(0, owner)
+        own = torch.arange(len(owner), device=owner.device)  # edges of chosen graphs
+        if chosen is not None:
+            own = chosen.index_select(0, owner).nonzero().squeeze(1)
+            owner = owner.index_select(0, own)
+        source, sink = batch.edge_index.index_select(1, own) - batch.ptr.index_select(0, owner)
         number = _number(source, sink).where(source != sink, _LOOP)
         pairs, pair_of_edge = _distinct(owner * KEYS + number)  # [pairs], [edges]
         joined = pairs % KEYS != _LOOP
@@ -66,8 +71,8 @@ class EdgePerturbation(Augmentation):
         place = (count.cumsum(0) - count).index_select(0, owner_of_pair.index_select(0, pair)) + rank[pair]
         low, high = ends.index_select(1, place)
         upward = source.index_select(0, moved) < sink.index_select(0, moved)
-        edge_index = batch.edge_index.clone()
-        edge_index[:, moved] = torch.stack((torch.where(upward, low, high), torch.where(upward, high, low)))
+        new = torch.stack((torch.where(upward, low, high), torch.where(upward, high, low)))
+        edge_index = batch.edge_index.index_copy(1, own.index_select(0, moved), new)
         order = edge_index[1].int().sort(stable=True).indices
         self.added_edges += len(moved)
         return make_batch(batch.x, edge_index.index_select(1, order), batch.ptr, edge_pointer(batch))

@@ -20,7 +20,18 @@ _TICKS = 2**20  # units of time in the mean delay of Subgraph
 _NEVER = KEYS - 1
 
 
-class NodeDrop(Augmentation):
+class InducedSubgraph(Augmentation):
+    """Keeps some nodes of every graph and the edges among them. A subclass says which."""
+
+    def kept(self, batch: Batch, generator: Generator, chosen: Tensor | None = None) -> Tensor:
+        """A mask over nodes, ``[nodes]``, True in graphs outside the mask ``chosen``, ``[N]``; None chooses all."""
+        raise NotImplementedError
+
+    def forward(self, batch: Batch, generator: Generator) -> Batch:
+        return induced(batch, self.kept(batch, generator))
+
+
+class NodeDrop(InducedSubgraph):
     """Drops int(ratio · N) nodes of every graph of N nodes, drawn uniformly without replacement (You et al., 2020).
 
     A dropped node leaves the batch together with its edges, so that read-outs don't count it. GraphCL's code cuts only
@@ -40,10 +51,10 @@ class NodeDrop(Augmentation):
         super().__init__()
         self.ratio = check_ratio(ratio)
 
-    def forward(self, batch: Batch, generator: Generator) -> Batch:
+    def kept(self, batch: Batch, generator: Generator, chosen: Tensor | None = None) -> Tensor:
         sizes = batch.ptr.diff()  # [N]
-        dropped = share_of(sizes, self.ratio).minimum(sizes - 1)
-        return induced(batch, draw_ranks(batch.batch, len(sizes), generator) >= dropped[batch.batch])
+        dropped = _of_chosen(share_of(sizes, self.ratio).minimum(sizes - 1), chosen)
+        return draw_ranks(batch.batch, len(sizes), generator) >= dropped.index_select(0, batch.batch)
 
 
 class AttributeMask(Augmentation):
@@ -66,15 +77,17 @@ class AttributeMask(Augmentation):
         super().__init__()
         self.ratio = check_ratio(ratio)
 
-    def forward(self, batch: Batch, generator: Generator) -> Batch:
+    def forward(self, batch: Batch, generator: Generator, chosen: Tensor | None = None) -> Batch:
+        """Masks nodes of the graphs of the mask ``chosen``, ``[N]``, or of all."""
         sizes = batch.ptr.diff()  # [N]
-        masked = draw_ranks(batch.batch, len(sizes), generator) < share_of(sizes, self.ratio)[batch.batch]
+        count = _of_chosen(share_of(sizes, self.ratio), chosen)
+        masked = draw_ranks(batch.batch, len(sizes), generator) < count.index_select(0, batch.batch)
         nodes = masked.nonzero().squeeze(1)
         noise = batch.x.new_empty(len(nodes), batch.x.shape[1]).normal_(0.5, 0.5, generator=generator)
         return make_batch(batch.x.index_copy(0, nodes, noise), batch.edge_index, batch.ptr, edge_pointer(batch))
 
 
-class Subgraph(Augmentation):
+class Subgraph(InducedSubgraph):
     """Keeps int(ratio · N) + 1 connected nodes of every graph of N nodes (You et al., 2020).
 
     The kept set grows from a uniformly drawn node by one uniformly drawn neighbour of the set at a time, edges taken as
@@ -99,10 +112,10 @@ class Subgraph(Augmentation):
         super().__init__()
         self.ratio = check_ratio(ratio)
 
-    def forward(self, batch: Batch, generator: Generator) -> Batch:
+    def kept(self, batch: Batch, generator: Generator, chosen: Tensor | None = None) -> Tensor:
         device = generator.device
         sizes = batch.ptr.diff()  # [N]
-        kept = share_of(sizes, self.ratio).add(1)[batch.batch]  # [nodes], how many of the node's graph
+        wanted = _of_chosen(share_of(sizes, self.ratio).add(1), chosen).index_select(0, batch.batch)  # [nodes]
         first = torch.randint(KEYS, sizes.shape, generator=generator, device=device) % sizes.clamp_min(1)
         # Whole numbers of at least 1 make a node later than the one it joined after, so ties cannot tear a set apart.
         delay = torch.empty(batch.batch.shape, device=device).exponential_(generator=generator).mul_(_TICKS).long() + 1
@@ -111,15 +124,25 @@ class Subgraph(Augmentation):
         joined = time == 0
         source, sink = _both_ways(batch.edge_index)
         # Shortest paths by relaxing the edges of nodes that became earlier. A node this many hops away comes after as
-        # many others, so it matters only if more than that are kept.
+        # many others, so it matters only if more than that are wanted.
         for hops in count(1):
-            active = (joined & (kept > hops)).index_select(0, source).nonzero().squeeze(1)
+            open_nodes = wanted > hops
+            if hops & (hops - 1) == 0:  # edges of graphs that are done are left behind now and then
+                going = open_nodes.index_select(0, source).nonzero().squeeze(1)
+                source, sink = source.index_select(0, going), sink.index_select(0, going)
+            active = (joined & open_nodes).index_select(0, source).nonzero().squeeze(1)
             if not len(active):
                 break
             starts, ends = source.index_select(0, active), sink.index_select(0, active)
             earlier = time.scatter_reduce(0, ends, time.index_select(0, starts) + delay.index_select(0, ends), "amin")
             joined, time = earlier < time, earlier
-        return induced(batch, (rank_within(batch.batch, time, len(sizes)) < kept) & (time < _NEVER))
+        kept = (rank_within(batch.batch, time, len(sizes)) < wanted) & (time < _NEVER)
+        return kept if chosen is None else kept | ~chosen.index_select(0, batch.batch)
+
+
+def _of_chosen(counts: Tensor, chosen: Tensor | None) -> Tensor:
+    """Counts of graphs ``[N]``, 0 outside the mask ``chosen``."""
+    return counts if chosen is None else counts * chosen
 
 
 def _both_ways(edge_index: Tensor) -> Tensor:

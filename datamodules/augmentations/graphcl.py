@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal, get_args
 
-from torch import Generator
+import torch
+from torch import Generator, nn
 
 from datamodules.augmentations.base import Augmentation, Compose, RandomChoice
 from datamodules.augmentations.edge_perturbation import EdgePerturbation
-from datamodules.augmentations.graph import AttributeMask, NodeDrop, Subgraph
+from datamodules.augmentations.graph import AttributeMask, InducedSubgraph, NodeDrop, Subgraph, induced
 from datamodules.augmentations.graphcl_legacy import (
     LegacyEdgePerturbation,
     LegacyNodeDrop,
@@ -21,6 +23,31 @@ if TYPE_CHECKING:
     from torch_geometric.data import Batch
 
 Choice = Literal["dnodes", "subgraph", "pedges", "mask_nodes", "random2", "random3", "random4"]
+
+
+class OneForEachGraph(Augmentation):
+    """Applies to every graph one of several augmentations, drawn uniformly for it.
+
+    As :class:`RandomChoice`, sooner: the batch is not taken apart, each augmentation leaves the others' graphs alone.
+
+    Args:
+        parts: to draw from: an :class:`InducedSubgraph`, or what takes the graphs to change as a third argument.
+    """
+
+    def __init__(self, parts: Sequence[Augmentation]) -> None:
+        super().__init__()
+        self.parts = nn.ModuleList(parts)
+
+    def forward(self, batch: Batch, generator: Generator) -> Batch:
+        drawn = torch.randint(len(self.parts), (batch.num_graphs,), generator=generator, device=generator.device)  # [N]
+        kept = None
+        for number, part in enumerate(self.parts):
+            if isinstance(part, InducedSubgraph):
+                own = part.kept(batch, generator, drawn == number)
+                kept = own if kept is None else kept & own
+            else:
+                batch = part(batch, generator, drawn == number)
+        return batch if kept is None else induced(batch, kept)
 
 
 class GraphCL(Augmentation):
@@ -45,20 +72,17 @@ class GraphCL(Augmentation):
 
     def __init__(self, choice: Choice, ratio: float = 0.1, kept: float = 0.2, legacy: bool = False) -> None:
         super().__init__()
-        check_ratio(ratio)
-        check_ratio(kept, "kept")
-        parts: dict[str, Augmentation] = {
-            "dnodes": LegacyNodeDrop() if legacy else NodeDrop(ratio),
-            "subgraph": LegacySubgraph() if legacy else Subgraph(kept),
-            "pedges": LegacyEdgePerturbation() if legacy else EdgePerturbation(ratio),
-            "mask_nodes": AttributeMask(0.1 if legacy else ratio),
-        }
-        several = {f"random{n}": RandomChoice(list(parts.values())[:n]) for n in (2, 3, 4)}
-        known = {**parts, **several}
-        if choice not in known:
-            raise ValueError(f"choice must be one of {', '.join(known)}, got {choice}")
+        if choice not in get_args(Choice):
+            raise ValueError(f"choice must be one of {', '.join(get_args(Choice))}, got {choice}")
         self.choice = choice
-        self.augmentation = known[choice]
+        check_ratio(kept, "kept")
+        parts = [NodeDrop(ratio), Subgraph(kept), EdgePerturbation(ratio), AttributeMask(ratio)]
+        combine: type[OneForEachGraph | RandomChoice] = OneForEachGraph
+        if legacy:
+            parts = [LegacyNodeDrop(), LegacySubgraph(), LegacyEdgePerturbation(), AttributeMask(0.1)]
+            combine = RandomChoice
+        names = get_args(Choice)[: len(parts)]
+        self.augmentation = parts[names.index(choice)] if choice in names else combine(parts[: int(choice[-1])])
         if legacy and choice not in ("pedges", "mask_nodes"):
             self.augmentation = Compose([self.augmentation, WithoutIsolated()])
 

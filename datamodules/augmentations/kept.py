@@ -35,7 +35,8 @@ class Kept(Nested):
         perturbations = [part for part in self.modules() if isinstance(part, EdgePerturbation)]
         for perturbation in perturbations:
             perturbation.added_edges = 0  # one that no graph draws is not called
-        view = copy.copy(self.augmentations[0](batch, generator))
+        view = self.augmentations[0](batch, generator)
+        view = copy.copy(view) if view is batch else view
         added = sum(perturbation.added_edges for perturbation in perturbations)
         # as tensors on the CPU: Lightning copies a number to the device, which waits for it
         view.kept_nodes = torch.tensor(len(view.x) / len(batch.x))

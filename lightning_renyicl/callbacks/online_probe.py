@@ -43,8 +43,12 @@ class OnlineProbe(Callback):
         if self.probe is not None or stage == "predict":  # which needs no labels, and may see none
             return
         num_classes: int = trainer.datamodule.num_classes  # type: ignore[attr-defined]
+        if num_classes < 2 and stage == "fit":
+            raise ValueError(f"OnlineProbe needs labels of two classes, and the data has {num_classes}: leave it out")
         num_features: int = pl_module.num_features  # type: ignore[assignment]
-        device = trainer.strategy.root_device
+        self._build(num_features, max(2, num_classes), trainer.strategy.root_device)
+
+    def _build(self, num_features: int, num_classes: int, device: torch.device) -> None:
         linear = nn.utils.skip_init(nn.Linear, num_features, num_classes)
         generator = torch.Generator().manual_seed(self.seed)
         with torch.no_grad():
@@ -121,7 +125,12 @@ class OnlineProbe(Callback):
         return {"probe": self.probe.state_dict(), "optimizer": self.optimizer.state_dict()}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        if self.probe is None or self.optimizer is None:
+        if self.probe is None:
             return
+        weight = state_dict["probe"][
+            "1.weight"
+        ]  # [num_classes, num_features], of which this data may lack some classes
+        self._build(weight.shape[1], weight.shape[0], next(self.probe.parameters()).device)
+        assert self.optimizer is not None
         self.probe.load_state_dict(state_dict["probe"])
         self.optimizer.load_state_dict(state_dict["optimizer"])

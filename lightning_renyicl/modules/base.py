@@ -83,9 +83,22 @@ class ContrastiveModule(LightningModule):
             targets = [self.momentum_target(view) for view in views[:2]]
         loss, logs = self.objective(online, targets)
         first = features[0].detach()
-        logs = {"loss": loss.detach(), **logs, "feature_std": feature_std(first)}
-        self.log_dict({f"train/{name}": value for name, value in logs.items()}, batch_size=len(target))
+        if self.logs_now:
+            logs = {"loss": loss.detach(), **logs, "feature_std": feature_std(first)}
+            self.log_dict({f"train/{name}": value for name, value in logs.items()}, batch_size=len(target))
         return {"loss": loss, "features": first, "target": target}
+
+    @property
+    def logs_now(self) -> bool:
+        """Whether loggers or, at the end of an epoch, callbacks get to see what this training step logs.
+
+        The rest would be lost, and on small networks cost as much as a pass through one.
+        """
+        trainer = self._trainer
+        if trainer is None or trainer.is_last_batch:
+            return True
+        every = trainer.log_every_n_steps  # type: ignore[attr-defined]
+        return every > 0 and (trainer.global_step + 1) % every == 0
 
     def validation_step(self, batch: tuple[Any, Tensor], batch_idx: int) -> dict[str, Tensor]:
         x, target = batch

@@ -28,6 +28,8 @@ class GraphModule(ContrastiveModule):
 
     def training_step(self, batch: tuple[list[Any], Tensor], batch_idx: int) -> dict[str, Tensor]:
         outputs = super().training_step(batch, batch_idx)
+        if not self.logs_now:
+            return outputs
         views, target = batch
         kept = {
             f"train/view{number}/{key}": view[key]

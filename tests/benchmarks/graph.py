@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 from lightning.pytorch import Trainer, seed_everything
+from lightning.pytorch.loggers.logger import DummyLogger
 from torch_geometric.data import Batch, Data
 from torch_geometric.loader import DataLoader
 from torch_geometric.utils import subgraph
@@ -77,7 +78,7 @@ def epochs(name: str, root: Path) -> dict[str, dict[str, Any]]:
     trainer = Trainer(
         max_epochs=1,
         accelerator="cpu",
-        logger=False,
+        logger=DummyLogger(),  # without any, every metric of every step warns that there is none
         enable_checkpointing=False,
         enable_progress_bar=False,
         enable_model_summary=False,
