@@ -115,22 +115,27 @@ class Subgraph(InducedSubgraph):
     def kept(self, batch: Batch, generator: Generator, chosen: Tensor | None = None) -> Tensor:
         device = generator.device
         sizes = batch.ptr.diff()  # [N]
-        wanted = _of_chosen(share_of(sizes, self.ratio).add(1), chosen).index_select(0, batch.batch)  # [nodes]
+        wanted = _of_chosen(share_of(sizes, self.ratio).add(1).minimum(sizes), chosen)  # [N]
+        wanted = wanted.index_select(0, batch.batch)  # [nodes], of the node's graph
         first = torch.randint(KEYS, sizes.shape, generator=generator, device=device) % sizes.clamp_min(1)
         # Whole numbers of at least 1 make a node later than the one it joined after, so ties cannot tear a set apart.
         delay = torch.empty(batch.batch.shape, device=device).exponential_(generator=generator).mul_(_TICKS).long() + 1
         time = torch.full_like(delay, _NEVER)
         time[(first + batch.ptr[:-1])[sizes > 0]] = 0
-        joined = time == 0
+        joined, latest = time == 0, time + 1
         source, sink = _both_ways(batch.edge_index)
         # Shortest paths by relaxing the edges of nodes that became earlier. A node this many hops away comes after as
         # many others, so it matters only if more than that are wanted.
         for hops in count(1):
-            open_nodes = wanted > hops
-            if hops & (hops - 1) == 0:  # edges of graphs that are done are left behind now and then
-                going = open_nodes.index_select(0, source).nonzero().squeeze(1)
+            if hops & (hops - 1) == 0:  # now and then
+                # edges of graphs that are done are left behind,
+                going = (wanted > hops).index_select(0, source).nonzero().squeeze(1)
                 source, sink = source.index_select(0, going), sink.index_select(0, going)
-            active = (joined & open_nodes).index_select(0, source).nonzero().squeeze(1)
+            if hops & (hops - 1) == 0 and hops > 2:
+                # and nodes later than as many others as are wanted: whatever joins after them is later still
+                latest = _last_of_first(time, wanted, batch)
+            useful = (wanted > hops) & (time < latest)
+            active = (joined & useful).index_select(0, source).nonzero().squeeze(1)
             if not len(active):
                 break
             starts, ends = source.index_select(0, active), sink.index_select(0, active)
@@ -138,6 +143,13 @@ class Subgraph(InducedSubgraph):
             joined, time = earlier < time, earlier
         kept = (rank_within(batch.batch, time, len(sizes)) < wanted) & (time < _NEVER)
         return kept if chosen is None else kept | ~chosen.index_select(0, batch.batch)
+
+
+def _last_of_first(time: Tensor, wanted: Tensor, batch: Batch) -> Tensor:
+    """The time of the last of the wanted earliest nodes of a node's graph, ``[nodes]``."""
+    ordered = (batch.batch * KEYS + time).sort().values
+    last = (batch.ptr.index_select(0, batch.batch) + wanted - 1).clamp_min(0)
+    return ordered.index_select(0, last) % KEYS
 
 
 def _of_chosen(counts: Tensor, chosen: Tensor | None) -> Tensor:
