@@ -22,14 +22,14 @@ def metrics(path):
     return json.loads(path.read_text())["metrics"]
 
 
-def test_two_processes_are_scored_as_one(folder, process):
+def test_two_processes_are_scored_as_one(folder, process, command):
     """Features are gathered, so that the folds are those of all graphs; training shares the batches."""
     outcome = process(folder, "-m", "lightning_renyicl", "fit", *SMOKE, "--trainer.devices=2")
     assert outcome.code == 0, outcome.err
     run = folder / "runs/mutag+smoke/seed0"
     checkpoint = run / "checkpoints/last.ckpt"
     fitted = metrics(run / "result.json")
-    outcome = process(folder, "-m", "lightning_renyicl", "validate", "--ckpt_path", checkpoint, "--trainer.devices=1")
+    outcome = command("validate", "--ckpt_path", checkpoint, "--trainer.devices=1")
     assert outcome.code == 0, outcome.err
     alone = metrics(run / "validate/result.json")
     assert (
