@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
@@ -43,6 +45,8 @@ def nested_svm(features: Tensor, target: Tensor, seed: int, folds: int = 10, inn
     samples, the smallest of the best; then the machine is fitted to all training samples and scored on the fold. The
     kernel is exp(−γ‖x − y‖²) with γ = 1 / (F · variance of the training features), scikit-learn's ``gamma="scale"``.
 
+    The squared distances of M samples take 8 M² bytes, and every thread about as many again.
+
     The results are those of scikit-learn's ``GridSearchCV(SVC(), {"C": COSTS}, cv=inner_folds)`` in each fold of a
     shuffled ``StratifiedKFold``, sooner: squared distances are computed once, a kernel matrix once for all values of C,
     and the fits are shared among torch's threads.
@@ -58,7 +62,7 @@ def nested_svm(features: Tensor, target: Tensor, seed: int, folds: int = 10, inn
         One result an outer fold.
 
     Raises:
-        ValueError: features that are not finite, one class only, or fewer samples of every class than folds.
+        ValueError: features that are not finite, or labels that :func:`check_labels` refuses.
     """
     from sklearn.model_selection import StratifiedKFold
 
@@ -66,8 +70,7 @@ def nested_svm(features: Tensor, target: Tensor, seed: int, folds: int = 10, inn
     x: Array = features.double().numpy()
     if not np.isfinite(x).all():
         raise ValueError("features are not finite: the encoder has diverged")
-    if len(np.unique(labels)) < 2:
-        raise ValueError(f"a classifier needs two classes, all {len(labels)} samples are of one")
+    check_labels(target, folds)
     squares = squared_distances(x)
     outer = StratifiedKFold(folds, shuffle=True, random_state=seed % 2**32)
     inner = StratifiedKFold(inner_folds)
@@ -76,7 +79,7 @@ def nested_svm(features: Tensor, target: Tensor, seed: int, folds: int = 10, inn
         fitted = [labels[validation] == p for p in predictions(squares, x, labels, train, validation, COSTS)]
         return np.array([correct.mean() for correct in fitted])
 
-    with ThreadPoolExecutor(torch.get_num_threads()) as pool:
+    with ThreadPoolExecutor(torch.get_num_threads()) as pool, _cancelled_on_error(pool):
         splits = list(outer.split(x, labels))
         inner_scores = [
             [pool.submit(score, train[a], train[b]) for a, b in inner.split(train, labels[train])]
@@ -92,6 +95,27 @@ def nested_svm(features: Tensor, target: Tensor, seed: int, folds: int = 10, inn
             return Fold(accuracy, float(means[best]), COSTS[best], test, predicted)
 
         return list(pool.map(finish, range(folds)))
+
+
+def check_labels(target: Tensor, folds: int) -> None:
+    """Raises ValueError unless every fold can have two classes of the labels ``[M]``, to train on and to test."""
+    counts = sorted(target.bincount().tolist(), reverse=True) if len(target) else []
+    if sum(count >= folds for count in counts) < 2:
+        found = ", ".join(str(count) for count in counts if count) or "none"
+        raise ValueError(
+            f"{folds} folds need two classes with at least {folds} labelled samples each, got {found} of each class: "
+            "evaluate more samples (held_out: 0 evaluates all graphs), take fewer folds, or leave this protocol out"
+        )
+
+
+@contextmanager
+def _cancelled_on_error(pool: ThreadPoolExecutor) -> Iterator[None]:
+    """Drops the fits that wait, where the pool would do them all before an interrupt is heard."""
+    try:
+        yield
+    except BaseException:
+        pool.shutdown(wait=False, cancel_futures=True)
+        raise
 
 
 def squared_distances(x: Array) -> Array:

@@ -127,10 +127,11 @@ class OnlineProbe(Callback):
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         if self.probe is None:
             return
-        weight = state_dict["probe"][
-            "1.weight"
-        ]  # [num_classes, num_features], of which this data may lack some classes
-        self._build(weight.shape[1], weight.shape[0], next(self.probe.parameters()).device)
+        num_classes, num_features = state_dict["probe"]["1.weight"].shape
+        own = self.metrics["top1"].num_classes
+        if own > max(2, num_classes):
+            raise ValueError(f"the data has {own} classes, and the probe of the checkpoint {num_classes}")
+        self._build(num_features, num_classes, next(self.probe.parameters()).device)  # data may lack some classes
         assert self.optimizer is not None
         self.probe.load_state_dict(state_dict["probe"])
         self.optimizer.load_state_dict(state_dict["optimizer"])

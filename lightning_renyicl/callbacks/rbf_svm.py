@@ -8,7 +8,7 @@ import torch
 from lightning.pytorch import Callback, LightningModule, Trainer
 from torch import Tensor
 
-from lightning_renyicl.callbacks.nested_svm import nested_svm
+from lightning_renyicl.callbacks.nested_svm import check_labels, nested_svm
 from lightning_renyicl.distributed import world_group
 
 
@@ -21,16 +21,19 @@ class RBFSVM(Callback):
     chosen in inner folds of their training part, see :func:`nested_svm`.
 
     Logs, as shares, ``svm/accuracy``, the mean over the outer folds' test parts; ``svm/validation``, the mean of the
-    accuracies in inner folds that the costs were chosen by, to choose other things by; and for every outer fold
+    accuracies in inner folds that the costs were chosen by; and for every outer fold
     ``svm/foldK/accuracy`` and ``svm/foldK/validation``, which go into ``result.json`` but not to loggers. On several
     processes the features are gathered, and the result is that of one.
+
+    What is chosen for fold K by ``svm/foldK/validation`` never sees its test samples. The mean ``svm/validation`` does:
+    the inner folds of one outer fold have the test samples of the others.
 
     Args:
         folds: outer folds.
         inner_folds: inner folds.
 
     Raises:
-        ValueError: fewer than two folds.
+        ValueError: fewer than two folds; in ``fit``, before training, data with fewer than two classes.
     """
 
     def __init__(self, folds: int = 10, inner_folds: int = 5) -> None:
@@ -40,6 +43,17 @@ class RBFSVM(Callback):
         self.inner_folds = inner_folds
         self._features: list[Tensor] = []
         self._targets: list[Tensor] = []
+
+    def setup(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
+        num_classes = trainer.datamodule.num_classes  # type: ignore[attr-defined]
+        if stage == "fit" and num_classes < 2:
+            raise ValueError(f"RBFSVM needs labels of two classes, and the data has {num_classes}: leave it out")
+
+    def on_validation_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        self._features, self._targets = [], []  # of a pass that was interrupted
+
+    def on_test_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        self._features, self._targets = [], []
 
     def on_validation_batch_end(self, trainer: Trainer, pl_module: LightningModule, outputs: Any, *_: Any) -> None:
         self._collect(outputs)
@@ -64,9 +78,12 @@ class RBFSVM(Callback):
             return
         rows = torch.cat([torch.as_tensor(row).reshape(-1) for row in loader.sampler])[: len(target)]
         features, target = _in_order(rows, features, target)
+        known = target >= 0
+        check_labels(
+            target[known], self.folds
+        )  # on every process, since one that fails alone leaves the others waiting
         if not trainer.is_global_zero:
             return
-        known = target >= 0
         folds = nested_svm(features[known], target[known], torch.initial_seed(), self.folds, self.inner_folds)
         for name in ("accuracy", "validation"):
             values = [getattr(fold, name) for fold in folds]

@@ -73,6 +73,11 @@ class ResultJson(Callback):
                 f"the scores are of epoch {self._epoch} of {trainer.current_epoch}: choose a "
                 "trainer.check_val_every_n_epoch that divides trainer.max_epochs"
             )
+        if self._epoch is None and trainer.enable_validation:
+            rank_zero_warn(
+                f"no validation ran in {trainer.current_epoch} epochs, so there are no scores: choose a "
+                "trainer.check_val_every_n_epoch that divides trainer.max_epochs"
+            )
         # a run continued after its last epoch takes none again: those that its checkpoint brought stand
         self._write(trainer, self._scores, self._epoch)
 

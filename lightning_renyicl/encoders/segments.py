@@ -65,4 +65,6 @@ def _sorted(keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
 
 def _starts(keys: Tensor, count: int) -> Tensor:
     """Where each of ``count`` keys begins when they are sorted, ``[count]``."""
-    return F.pad(keys.bincount(minlength=count).cumsum(0)[:-1], (1, 0))
+    # not by bincount, which makes a GPU wait
+    counts = keys.new_zeros(count + 1).scatter_add_(0, keys + 1, torch.ones_like(keys))
+    return counts[:count].cumsum(0)

@@ -83,16 +83,17 @@ class ContrastiveModule(LightningModule):
             targets = [self.momentum_target(view) for view in views[:2]]
         loss, logs = self.objective(online, targets)
         first = features[0].detach()
-        if self.logs_now:
-            logs = {"loss": loss.detach(), **logs, "feature_std": feature_std(first)}
-            self.log_dict({f"train/{name}": value for name, value in logs.items()}, batch_size=len(target))
+        logs = {**logs, "feature_std": feature_std(first)} if self.logs_now else {}
+        logs["loss"] = loss.detach()
+        self.log_dict({f"train/{name}": value for name, value in logs.items()}, batch_size=len(target))
         return {"loss": loss, "features": first, "target": target}
 
     @property
     def logs_now(self) -> bool:
-        """Whether loggers or, at the end of an epoch, callbacks get to see what this training step logs.
+        """Whether this training step logs more than its loss: where loggers look, and in the last batch of an epoch.
 
-        The rest would be lost, and on small networks cost as much as a pass through one.
+        Every metric of a step costs as much as a layer of a small network. Callbacks that monitor something within an
+        epoch monitor ``train/loss``; of other metrics they see the last that loggers did.
         """
         trainer = self._trainer
         if trainer is None or trainer.is_last_batch:

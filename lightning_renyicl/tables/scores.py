@@ -166,8 +166,11 @@ def chosen(candidates: list[dict[str, float | None]], metric: str, choose_by: st
     values = []
     for k in count():
         keys = [f"{key.rpartition('/')[0]}/fold{k}/{key.rpartition('/')[2]}" for key in (metric, choose_by)]
-        if not all(key in candidate for candidate in candidates for key in keys):
+        present = [key in candidate for candidate in candidates for key in keys]
+        if not any(present):
             break
+        if not all(present):
+            raise ValueError(f"{keys[0]} is in some of the results that {metric} is chosen from, but not in all")
         values.append(best([(candidate[keys[1]], candidate[keys[0]]) for candidate in candidates]))
     values = values or [best([(candidate.get(choose_by), candidate.get(metric)) for candidate in candidates])]
     finite = [value for value in values if value is not None]

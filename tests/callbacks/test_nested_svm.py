@@ -117,7 +117,11 @@ def test_mistakes():
     features, target = problem(6, 2)
     with pytest.raises(ValueError, match="not finite"):
         nested_svm(features * torch.inf, target, 0)
-    with pytest.raises(ValueError, match="two classes, all 150 samples are of one"):
-        nested_svm(features, target * 0, 0)
-    with pytest.raises(ValueError, match="n_splits=10"):
-        nested_svm(features[:8], torch.arange(8) % 2, 0)
+    for labels, found in (
+        (target * 0, "150"),
+        (torch.arange(150).clamp(max=1), "149, 1"),
+        (torch.arange(18) % 2, "9, 9"),
+        (target[:0], "none"),
+    ):
+        with pytest.raises(ValueError, match=f"10 folds need two classes .* got {found} of each class"):
+            nested_svm(features[: len(labels)], labels, 0)

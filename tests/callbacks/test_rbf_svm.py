@@ -99,3 +99,29 @@ def test_limited_batches(graphs, quiet_trainer):
 def test_fewer_than_two_folds():
     with pytest.raises(ValueError, match="at least 2, got 1 and 5"):
         RBFSVM(folds=1)
+
+
+def test_data_without_labels_is_refused_before_training(graphs, quiet_trainer):
+    module, data = graphs()
+    data.setup()
+    data.num_classes = 0
+    trainer = quiet_trainer(callbacks=[RBFSVM()])
+    with pytest.raises(ValueError, match="RBFSVM needs labels of two classes, and the data has 0"):
+        trainer.fit(module, data)
+    assert trainer.global_step == 0
+
+
+def test_too_few_samples_say_so(graphs, quiet_trainer):
+    module, data = graphs(num_samples=20, batch_size=10)
+    with pytest.raises(ValueError, match="10 folds need two classes with at least 10 labelled samples each"):
+        quiet_trainer(callbacks=[RBFSVM()]).validate(module, data, verbose=False)
+
+
+def test_an_interrupted_pass_leaves_nothing_behind(graphs, quiet_trainer):
+    module, data = graphs()
+    protocol = RBFSVM(folds=2)
+    protocol._features, protocol._targets = [torch.zeros(20, 24)], [torch.zeros(20, dtype=torch.long)]
+    trainer = quiet_trainer(callbacks=[protocol])
+    trainer.validate(module, data, verbose=False)
+    accuracy = sum(fold.accuracy for fold in expected(module, data, "val", 0, folds=2)) / 2
+    assert trainer.callback_metrics["svm/accuracy"] == pytest.approx(accuracy)

@@ -155,3 +155,10 @@ class TestCommit:
 
         monkeypatch.setattr(subprocess, "run", missing)
         assert module_under_test.commit.__wrapped__() is None
+
+
+def test_a_training_without_any_validation_says_so(tmp_path, make, quiet_trainer):
+    trainer = quiet_trainer(callbacks=[OnlineProbe(), ResultJson()], check_val_every_n_epoch=5)
+    with pytest.warns(UserWarning, match="no validation ran in 2 epochs, so there are no scores"):
+        trainer.fit(*make())
+    assert strict(tmp_path / "result.json")["metrics"] == {}

@@ -66,6 +66,15 @@ def test_no_pairs():
     assert torch.autograd.grad(out.sum(), x)[0].tolist() == [[0, 0]] * 3
 
 
+@pytest.mark.parametrize(("sources", "sinks"), [(0, 3), (3, 0), (0, 0)])
+def test_nothing_to_sum_or_to_sum_to(sources, sinks):
+    nothing = torch.zeros(0, dtype=torch.long)
+    x = torch.randn(sources, 2, requires_grad=True)
+    out = SparseSum(nothing, nothing, sources, sinks)(x)
+    assert out.tolist() == [[0, 0]] * sinks
+    assert torch.autograd.grad(out.sum(), x)[0].tolist() == [[0, 0]] * sources
+
+
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
 def test_half_precision(dtype):
     source, sink = torch.randint(20, (2, 60), generator=torch.Generator().manual_seed(0))
