@@ -47,14 +47,15 @@ def nested_svm(features: Tensor, target: Tensor, seed: int, folds: int = 10, inn
 
     The squared distances of M samples take 8 M² bytes, and every thread about as many again.
 
-    The results are those of scikit-learn's ``GridSearchCV(SVC(), {"C": COSTS}, cv=inner_folds)`` in each fold of a
-    shuffled ``StratifiedKFold``, sooner: squared distances are computed once, a kernel matrix once for all values of C,
-    and the fits are shared among torch's threads.
+    The results are those of scikit-learn's ``GridSearchCV(SVC(), {"C": COSTS}, cv=inner)`` in each outer fold, where
+    both are shuffled ``StratifiedKFold`` of the same seed, sooner: squared distances are computed once, a kernel matrix
+    once for all values of C, and the fits are shared among torch's threads. GraphCL's inner folds are not shuffled, but
+    its graphs are, once, before.
 
     Args:
         features: ``[M, F]``.
         target: labels, ``[M]``.
-        seed: of the outer folds.
+        seed: of all folds.
         folds: outer folds.
         inner_folds: in which the cost is chosen.
 
@@ -73,7 +74,8 @@ def nested_svm(features: Tensor, target: Tensor, seed: int, folds: int = 10, inn
     check_labels(target, folds)
     squares = squared_distances(x)
     outer = StratifiedKFold(folds, shuffle=True, random_state=seed % 2**32)
-    inner = StratifiedKFold(inner_folds)
+    # shuffled too: data sets are often sorted, and folds that are blocks of them would be unlike one another
+    inner = StratifiedKFold(inner_folds, shuffle=True, random_state=seed % 2**32)
 
     def score(train: Rows, validation: Rows) -> Array:
         fitted = [labels[validation] == p for p in predictions(squares, x, labels, train, validation, COSTS)]

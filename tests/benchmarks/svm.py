@@ -46,7 +46,8 @@ def against_grid_search(name: str, root: Path) -> dict[str, Any]:
     def scikit_learn() -> None:
         predicted["theirs"] = []
         for train, test in StratifiedKFold(SETS[name], shuffle=True, random_state=0).split(x, labels):
-            search = GridSearchCV(SVC(), {"C": list(COSTS)}, cv=5, n_jobs=cores()).fit(x[train], labels[train])
+            inner = StratifiedKFold(5, shuffle=True, random_state=0)
+            search = GridSearchCV(SVC(), {"C": list(COSTS)}, cv=inner, n_jobs=cores()).fit(x[train], labels[train])
             predicted["theirs"].append(search.predict(x[test]))
 
     def ours() -> None:

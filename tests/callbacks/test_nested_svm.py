@@ -15,7 +15,8 @@ def grid_search(features, target, seed, folds, inner_folds):
     x, labels = features.numpy(), target.numpy()
     results = []
     for train, test in StratifiedKFold(folds, shuffle=True, random_state=seed).split(x, labels):
-        search = GridSearchCV(SVC(), {"C": list(COSTS)}, cv=inner_folds).fit(x[train], labels[train])
+        inner = StratifiedKFold(inner_folds, shuffle=True, random_state=seed)
+        search = GridSearchCV(SVC(), {"C": list(COSTS)}, cv=inner).fit(x[train], labels[train])
         results.append((search.best_params_["C"], search.best_score_, test, search.predict(x[test])))
     return results
 
@@ -65,6 +66,18 @@ def test_every_sample_is_tested_once():
     features, target = problem(1, 3)
     folds = nested_svm(features, target, 0, folds=5)
     assert np.array_equal(np.sort(np.concatenate([fold.test for fold in folds])), np.arange(150))
+
+
+def test_sorted_samples_are_as_good_as_shuffled_ones():
+    """The accuracy in inner folds that are blocks of sorted data is far below that of the outer folds, which aren't."""
+    generator = torch.Generator().manual_seed(0)
+    centres = torch.randn(40, 2, generator=generator) * 3
+    group = torch.arange(40).repeat_interleave(10)  # as data come that were gathered kind by kind
+    features = centres[group] + 0.2 * torch.randn(400, 2, generator=generator)
+    folds = nested_svm(features, torch.randint(2, (40,), generator=generator)[group], 0)
+    accuracy, validation = (np.mean([getattr(fold, key) for fold in folds]) for key in ("accuracy", "validation"))
+    assert accuracy > 0.85
+    assert abs(accuracy - validation) < 0.03
 
 
 def test_test_samples_have_no_part_in_the_choice():
