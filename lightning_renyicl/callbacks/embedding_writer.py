@@ -10,6 +10,8 @@ import torch
 from lightning.pytorch import LightningModule, Trainer
 from lightning.pytorch.callbacks import BasePredictionWriter
 
+from lightning_renyicl.callbacks.rows import rows_seen
+
 
 class EmbeddingWriter(BasePredictionWriter):
     """Writes representations to ``embeddings.parquet`` in the run folder.
@@ -29,10 +31,7 @@ class EmbeddingWriter(BasePredictionWriter):
         features = torch.cat([p["features"] for p in predictions]).float().cpu().numpy()
         frame = pd.DataFrame(features, columns=[f"feature_{i}" for i in range(features.shape[1])])
         frame.insert(0, "target", torch.cat([p["target"] for p in predictions]).cpu().numpy())
-        # predictions stand in the order in which the loader's sampler draws rows
-        loader: Any = trainer.predict_dataloaders
-        rows = torch.cat([torch.as_tensor(row).reshape(-1) for row in loader.sampler]).numpy()
-        frame.insert(0, "row", rows[: len(frame)])  # limit_predict_batches leaves the last ones out
+        frame.insert(0, "row", rows_seen(trainer.predict_dataloaders, len(frame)).numpy())
         share = f"-{trainer.global_rank}" if trainer.world_size > 1 else ""
         path = Path(trainer.default_root_dir) / f"embeddings{share}.parquet"
         path.parent.mkdir(parents=True, exist_ok=True)

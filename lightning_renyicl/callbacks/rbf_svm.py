@@ -9,6 +9,7 @@ from lightning.pytorch import Callback, LightningModule, Trainer
 from torch import Tensor
 
 from lightning_renyicl.callbacks.nested_svm import check_labels, nested_svm
+from lightning_renyicl.callbacks.rows import rows_seen
 from lightning_renyicl.distributed import world_group
 
 
@@ -76,8 +77,7 @@ class RBFSVM(Callback):
         self._features, self._targets = [], []
         if trainer.sanity_checking:
             return
-        rows = torch.cat([torch.as_tensor(row).reshape(-1) for row in loader.sampler])[: len(target)]
-        features, target = _in_order(rows, features, target)
+        features, target = _in_order(rows_seen(loader, len(target)), features, target)
         known = target >= 0
         check_labels(
             target[known], self.folds

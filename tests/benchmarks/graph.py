@@ -27,7 +27,7 @@ EPOCHS = 4  # timed at once, so that starting a training counts for as little as
 
 
 def setting(name: str, root: Path) -> tuple[GraphModule, TUDataset]:
-    """What ``configs/NAME.yaml`` trains."""
+    """What ``configs/NAME.yaml`` trains, but for its log of every step."""
     seed_everything(0, verbose=False)
     data = TUDataset(name, [Identity(), GraphCL("random2")], BATCH, str(root))
     module = GraphModule(
@@ -120,7 +120,7 @@ def epochs(name: str, root: Path) -> dict[str, dict[str, Any]]:
 
 
 def run(root: Path) -> dict[str, dict[str, Any]]:
-    """Every set whose archive is there."""
+    """Every set."""
     results: dict[str, dict[str, Any]] = {}
     for name in SETS:
         results |= epochs(name, root)
