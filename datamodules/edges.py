@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import torch
 from torch import Tensor
@@ -31,6 +33,12 @@ def edge_ptr_of(sink: Tensor, node_ptr: Tensor) -> Tensor:
 def one_hot_degree(sink: Tensor, num_nodes: int, largest: int) -> Tensor:
     """How many edges lead to a node, one-hot, the last column for ``largest`` and more, ``[nodes, largest + 1]``."""
     return F.one_hot(sink.bincount(minlength=num_nodes).clamp_max(largest), largest + 1).float()
+
+
+def node_features(given: Sequence[Tensor], sink: Tensor, num_nodes: int, max_degree: int | None) -> Tensor:
+    """Given features, ``[nodes, F]`` each, and degrees unless ``max_degree`` is None; without any a constant 1."""
+    degrees = () if max_degree is None else (one_hot_degree(sink, num_nodes, max_degree),)
+    return torch.cat((*given, *degrees), dim=1) if given or degrees else torch.ones(num_nodes, 1)
 
 
 def with_graphcl_loops(edge_index: Tensor, node_ptr: Tensor) -> Tensor:

@@ -12,7 +12,9 @@ from torch.utils.data import DataLoader
 
 from datamodules.augmentations.base import Augmentation, Identity
 from datamodules.augmentations.kept import Kept
-from datamodules.base import InMemoryDataModule, Split
+from datamodules.base import InMemoryDataModule, Samples, Split
+from datamodules.edges import edge_ptr_of
+from datamodules.ragged import RaggedGraphs
 from datamodules.sampler import BatchIndices, Indices
 from datamodules.seeding import generator_at
 
@@ -65,23 +67,38 @@ class GraphDataModule(InMemoryDataModule):
         batch_size: graphs in a batch over all processes.
         num_classes: number of labels.
         in_features: node features.
+        max_degree: adds a node's degree, one-hot, with larger ones in the last column; None doesn't.
         held_out: share of the graphs that is set aside, the classes in proportion, half of it for validation and half
             for test, the same graphs whatever the seed. With 0 all graphs train and all are evaluated, as in GraphCL:
             for protocols that have folds of their own, such as ``RBFSVM``.
 
     Raises:
-        ValueError: a share outside [0, 1).
+        ValueError: a share outside [0, 1), or a degree below 0.
     """
 
     def __init__(
-        self, views: Sequence[Augmentation], batch_size: int, num_classes: int, in_features: int, held_out: float = 0.0
+        self,
+        views: Sequence[Augmentation],
+        batch_size: int,
+        num_classes: int,
+        in_features: int,
+        max_degree: int | None,
+        held_out: float,
     ) -> None:
         views = [view if isinstance(view, Identity) else Kept(view) for view in views]
         super().__init__(views, batch_size, num_classes, in_features)
         if not 0 <= held_out < 1:
             raise ValueError(f"held_out must be in [0, 1), got {held_out}")
+        if max_degree is not None and max_degree < 0:
+            raise ValueError(f"max_degree must be at least 0, got {max_degree}")
+        self.max_degree = max_degree
         self.held_out = held_out
         self.reshuffle = True
+
+    def pack(self, x: Tensor, edge_index: Tensor, node_ptr: Tensor, target: Tensor) -> Samples:
+        """The graphs, with edges in the order of the nodes that they lead to, and labels of M graphs as samples."""
+        graphs = RaggedGraphs(x, edge_index, node_ptr, edge_ptr_of(edge_index[1], node_ptr))
+        return Samples(graphs, target, self.split(target))
 
     def split(self, target: Tensor) -> dict[Split, Tensor]:
         """Rows of the three splits, which are the same one if nothing is held out."""
@@ -97,7 +114,10 @@ class GraphDataModule(InMemoryDataModule):
             kept, rest = train_test_split(rows, test_size=self.held_out, random_state=0, stratify=kinds)
             val, test = train_test_split(rest, test_size=0.5, random_state=0, stratify=kinds[rest])
         except ValueError as error:
-            raise ValueError(f"held_out {self.held_out} of {len(rows)} graphs cannot be set aside: {error}") from error
+            raise ValueError(
+                f"held_out {self.held_out} of {len(rows)} graphs cannot be set aside, as training, validation and test "
+                f"each need graphs of every class: {error}"
+            ) from error
         parts = (torch.from_numpy(np.sort(part)) for part in (kept, val, test))
         return dict(zip(("train", "val", "test"), parts, strict=True))
 

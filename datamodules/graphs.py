@@ -13,11 +13,10 @@ from torch.utils.data import Dataset
 
 from datamodules.augmentations.base import Augmentation
 from datamodules.base import Samples
-from datamodules.edges import clean_edges, edge_ptr_of, one_hot_degree
+from datamodules.edges import clean_edges, node_features
 from datamodules.graph_data import GraphDataModule
 from datamodules.graph_sources import RawGraphs, from_data, read_file
 from datamodules.graph_tables import read_tables
-from datamodules.ragged import RaggedGraphs
 
 
 class Graphs(GraphDataModule):
@@ -63,12 +62,9 @@ class Graphs(GraphDataModule):
         if len(given) != 1 or (nodes is None) != (edges is None):
             got = " and ".join(given + ["edges"] * (edges is not None)) or "none"
             raise ValueError(f"give one of file, dataset, or nodes together with edges, got {got}")
-        if max_degree is not None and max_degree < 0:
-            raise ValueError(f"max_degree must be at least 0, got {max_degree}")
-        super().__init__(views, batch_size, 0, 0, held_out)
+        super().__init__(views, batch_size, 0, 0, max_degree, held_out)
         self.file, self.nodes, self.edges = (None if p is None else Path(p).expanduser() for p in (file, nodes, edges))
         self.dataset = dataset
-        self.max_degree = max_degree
         raw = self._read()
         self.labels = raw.labels
         self.classes = in_order({label for label in raw.labels if label is not None})
@@ -92,13 +88,8 @@ class Graphs(GraphDataModule):
     def _prepared(self, raw: RawGraphs) -> Samples:
         nodes = int(raw.node_ptr[-1])
         edge_index = clean_edges(raw.edge_index, nodes)
-        columns = [] if raw.x is None else [raw.x]
-        if self.max_degree is not None:
-            columns.append(one_hot_degree(edge_index[1], nodes, self.max_degree))
-        x = torch.cat(columns, dim=1) if columns else torch.ones(nodes, 1)
-        target = numbers_of(raw.labels, self.classes)
-        graphs = RaggedGraphs(x, edge_index, raw.node_ptr, edge_ptr_of(edge_index[1], raw.node_ptr))
-        return Samples(graphs, target, self.split(target))
+        x = node_features([] if raw.x is None else [raw.x], edge_index[1], nodes, self.max_degree)
+        return self.pack(x, edge_index, raw.node_ptr, numbers_of(raw.labels, self.classes))
 
     def encode(self, samples: Samples) -> Samples:
         return Samples(samples.rows, numbers_of(self.labels, self.classes), samples.splits)

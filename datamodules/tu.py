@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zipfile
 from collections.abc import Sequence
+from glob import escape
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,8 @@ from datamodules.augmentations.base import Augmentation, Identity
 from datamodules.augmentations.graphcl import GraphCL
 from datamodules.base import Samples
 from datamodules.download import download
-from datamodules.edges import clean_edges, edge_ptr_of, one_hot_degree, with_graphcl_loops
+from datamodules.edges import clean_edges, node_features, with_graphcl_loops
 from datamodules.graph_data import GraphDataModule
-from datamodules.ragged import RaggedGraphs
 from datamodules.tu_files import TUFiles
 
 KNOWN = {
@@ -72,8 +72,6 @@ class TUDataset(GraphDataModule):
         held_out: float = 0.0,
         legacy: bool = False,
     ) -> None:
-        if max_degree is not None and max_degree < 0:
-            raise ValueError(f"max_degree must be at least 0, got {max_degree}")
         if legacy:
             others = [type(view).__name__ for view in views if not isinstance(view, GraphCL | Identity)]
             if others or not any(isinstance(view, GraphCL) for view in views):
@@ -85,15 +83,14 @@ class TUDataset(GraphDataModule):
         self.dataset_name = name
         self.root = Path(root).expanduser().absolute()
         self.node_attributes = node_attributes
-        self.max_degree = max_degree
         self.legacy = legacy
         self.features: list[str] = []
         if name in KNOWN and not node_attributes:
             labels, classes = KNOWN[name]
             degrees = 0 if max_degree is None else max_degree + 1
-            super().__init__(views, batch_size, classes, labels + degrees or 1, held_out)
+            super().__init__(views, batch_size, classes, labels + degrees or 1, max_degree, held_out)
         else:
-            super().__init__(views, batch_size, 0, 0, held_out)
+            super().__init__(views, batch_size, 0, 0, max_degree, held_out)
             self._loaded = self.load()
             self.in_features = self._loaded.rows.x.shape[1]
             self.num_classes = int(self._loaded.target.max()) + 1
@@ -106,7 +103,7 @@ class TUDataset(GraphDataModule):
     @property
     def _folder(self) -> Path | None:
         """The unpacked folder that holds the edges."""
-        found = sorted((self.root / self.dataset_name).rglob(f"{self.dataset_name}_A.txt"))
+        found = sorted((self.root / self.dataset_name).rglob(f"{escape(self.dataset_name)}_A.txt"))
         return found[0].parent if found else None
 
     @property
@@ -154,21 +151,18 @@ class TUDataset(GraphDataModule):
         order = owner.argsort(stable=True)  # of the nodes, should those of a graph not lie together
         place = torch.empty_like(order).scatter_(0, order, torch.arange(len(order)))
         node_ptr = F.pad(owner.bincount().cumsum(0), (1, 0))
-        edge_index = place[tables.edges(owner)]
-        edge_index = clean_edges(edge_index, len(owner))
+        edge_index = clean_edges(place[tables.edges(owner)], len(owner))
         features: dict[str, Tensor] = {}
         node_labels = tables.node_labels(len(owner))
         if node_labels is not None:
             features["node labels"] = node_labels[order]
         if self.node_attributes:
             features["node attributes"] = tables.node_attributes(len(owner))[order]
-        if self.max_degree is not None:
-            features[f"degrees up to {self.max_degree}"] = one_hot_degree(edge_index[1], len(owner), self.max_degree)
-        features = features or {"a constant feature": torch.ones(len(owner), 1)}
-        self.features = list(features)
+        x = node_features(list(features.values()), edge_index[1], len(owner), self.max_degree)
+        degrees = [] if self.max_degree is None else [f"degrees up to {self.max_degree}"]
+        self.features = [*features, *degrees] or ["a constant feature"]
         if self.legacy:
             edge_index = with_graphcl_loops(edge_index, node_ptr)
-        x = torch.cat(list(features.values()), dim=1)
         target = labels.unique(return_inverse=True)[1]
         classes = int(target.max()) + 1
         if self.in_features and (x.shape[1], classes) != (self.in_features, self.num_classes):
@@ -176,6 +170,4 @@ class TUDataset(GraphDataModule):
                 f"{tables.place} is not the collection's {self.dataset_name}: it has {x.shape[1]} node features and "
                 f"{classes} classes, expected are {self.in_features} and {self.num_classes}"
             )
-        return Samples(
-            RaggedGraphs(x, edge_index, node_ptr, edge_ptr_of(edge_index[1], node_ptr)), target, self.split(target)
-        )
+        return self.pack(x, edge_index, node_ptr, target)

@@ -2,7 +2,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from datamodules.edges import clean_edges, edge_ptr_of, one_hot_degree, with_graphcl_loops
+from datamodules.edges import clean_edges, edge_ptr_of, node_features, one_hot_degree, with_graphcl_loops
 
 
 def edges(*pairs):
@@ -95,6 +95,14 @@ def test_one_hot_degree_puts_the_largest_and_larger_into_one_column():
 
 def test_one_hot_degree_without_edges():
     assert one_hot_degree(torch.zeros(0, dtype=torch.long), 2, 1).tolist() == [[1, 0], [1, 0]]
+
+
+def test_node_features_are_what_is_given_then_degrees():
+    given, sink = [torch.tensor([[2.0], [3.0]]), torch.tensor([[4.0, 5.0], [6.0, 7.0]])], torch.tensor([1])
+    assert node_features(given, sink, 2, 1).tolist() == [[2, 4, 5, 1, 0], [3, 6, 7, 0, 1]]
+    assert node_features(given, sink, 2, None).tolist() == [[2, 4, 5], [3, 6, 7]]
+    assert node_features([], sink, 2, 1).tolist() == [[1, 0], [0, 1]]
+    assert node_features([], sink, 2, None).tolist() == [[1], [1]]
 
 
 def test_loops_miss_the_last_node_with_an_edge():

@@ -652,7 +652,9 @@ class TestSplits:
 
     def test_a_few_graphs(self):
         graphs = [graph((0, 1), y=i % 3) for i in range(12)]
-        assert "held_out 0.2 of 12 graphs cannot be set aside" in complaint(dataset=graphs, held_out=0.2)
+        message = complaint(dataset=graphs, held_out=0.2)
+        assert "held_out 0.2 of 12 graphs cannot be set aside" in message
+        assert "validation and test each need graphs of every class" in message
         assert load(dataset=graphs).describe()["samples"] == {"graphs": 12}
 
     def test_one_graph_without_a_label(self):

@@ -116,6 +116,10 @@ class TestPlaces:
     def test_names_with_capitals_and_dashes(self, tmp_path):
         assert len(read(tmp_path, FILES, "NEW-SET_5K").samples.rows) == 4
 
+    def test_a_name_with_what_means_something_in_patterns(self, tmp_path):
+        unpack(tmp_path, FILES, name="SYN[1]")
+        assert shape_of(read(tmp_path, name="SYN[1]")) == shape_of(read(tmp_path / "plain", FILES))
+
     def test_what_archivers_add_is_left_alone(self, tmp_path):
         with zipfile.ZipFile(pack(tmp_path, FILES), "a") as archive:
             archive.writestr("__MACOSX/TINY/._TINY_A.txt", "junk")
