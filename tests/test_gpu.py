@@ -9,6 +9,7 @@ from datamodules.augmentations import (
     ColorJitter,
     Compose,
     FeatureCorruption,
+    GraphCL,
     Grayscale,
     HorizontalFlip,
     NodeDrop,
@@ -20,7 +21,7 @@ from datamodules.augmentations import (
     RandomResizedCrop,
     Subgraph,
 )
-from lightning_renyicl.callbacks import OnlineProbe
+from lightning_renyicl.callbacks import RBFSVM, OnlineProbe
 from lightning_renyicl.encoders import GIN, MLP, ResNet
 from lightning_renyicl.heads import MLPHead
 from lightning_renyicl.lars import LARS
@@ -46,7 +47,7 @@ def table(**shared):
 
 
 def graph(**shared):
-    data = FakeGraphs([RandomChoice([NodeDrop(), Subgraph()]), NodeDrop()])
+    data = FakeGraphs([RandomChoice([NodeDrop(), Subgraph()]), GraphCL("random4")])
     return GraphModule(GIN, in_features=4, **shared), data
 
 
@@ -72,13 +73,14 @@ def test_trains(build, precision, tmp_path):
         logger=False,
         enable_checkpointing=False,
         enable_progress_bar=False,
-        callbacks=[OnlineProbe()],
+        callbacks=[OnlineProbe(), RBFSVM(folds=2, inner_folds=2)],
     )
     trainer.fit(module, datamodule=data)
     metrics = trainer.callback_metrics
     assert trainer.global_step == 8
     assert torch.isfinite(metrics["train/loss"])
     assert 0 <= metrics["online_probe/top1"] <= 1
+    assert 0 <= metrics["svm/accuracy"] <= 1
     assert data.samples.target.device.type == "cuda"
     after = [p.detach().cpu() for p in followed.parameters()]
     assert any(not torch.equal(a, b) for a, b in zip(before, after, strict=True))
