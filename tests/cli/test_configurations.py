@@ -9,6 +9,7 @@ import pytest
 import torch
 import yaml
 
+from datamodules.tu import KNOWN
 from lightning_renyicl import cli, objectives
 
 CONFIGS = Path(__file__).parents[2] / "configs"
@@ -100,6 +101,18 @@ def test_every_objective_trains_in_every_domain(tmp_path, monkeypatch, domain, n
     assert torch.isfinite(command.trainer.callback_metrics["train/loss"])
     assert all(torch.isfinite(p).all() for p in command.model.parameters())
     assert (tmp_path / f"runs/{domain}+smoke+{name}/seed0/result.json").exists()
+
+
+def test_configurations_of_a_protocol_differ_in_what_was_chosen_for_the_data_alone():
+    protocols = []
+    for name in ("mutag", "nci1", "proteins", "dd", "collab", "rdt_b", "rdt_m5k", "imdb_b"):
+        protocol = yaml.safe_load((CONFIGS / f"{name}.yaml").read_text())
+        data = protocol["data"]["init_args"]
+        assert data.pop("name") in KNOWN
+        data.pop("max_degree", None)
+        assert data["views"].pop()["class_path"] == "GraphCL"
+        protocols.append(protocol)
+    assert all(protocol == protocols[0] for protocol in protocols)
 
 
 def test_printed_configuration_comes_to_itself(command, tmp_path, fake):
