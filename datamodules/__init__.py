@@ -5,6 +5,7 @@ from datamodules.cifar import CIFAR10, CIFAR100
 from datamodules.digits import DigitsGraph, DigitsImage, DigitsTable
 from datamodules.fake import FakeGraphs, FakeImages, FakeTable
 from datamodules.graphs import Graphs
+from datamodules.table import Table
 from datamodules.tu import TUDataset
 
 __all__ = [
@@ -20,4 +21,5 @@ __all__ = [
     "InMemoryDataModule",
     "Samples",
     "TUDataset",
+    "Table",
 ]

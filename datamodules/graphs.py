@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import torch
-from torch import Tensor
 from torch.utils.data import Dataset
 
 from datamodules.augmentations.base import Augmentation
@@ -17,6 +14,7 @@ from datamodules.edges import clean_edges, node_features
 from datamodules.graph_data import GraphDataModule
 from datamodules.graph_sources import RawGraphs, from_data, read_file
 from datamodules.graph_tables import read_tables
+from datamodules.labels import in_order, numbers_of
 
 
 class Graphs(GraphDataModule):
@@ -101,18 +99,3 @@ class Graphs(GraphDataModule):
         super().load_state_dict(state_dict)
         self.classes = state_dict["classes"]
         self.num_classes = len(self.classes)
-
-
-def in_order(labels: set[Any]) -> list[Any]:
-    """Labels sorted, as numbers if all of them are."""
-    try:
-        numbers = {label: float(label) for label in labels}
-    except ValueError:
-        return sorted(labels)
-    return sorted(labels, key=lambda label: (math.isnan(numbers[label]), numbers[label], str(label)))
-
-
-def numbers_of(labels: Sequence[Any], classes: Sequence[Any]) -> Tensor:
-    """The place of every label among the classes, −1 for others and for None, ``[M]``; 1 and "1" are the same."""
-    numbers = {str(label): number for number, label in enumerate(classes)}
-    return torch.tensor([-1 if label is None else numbers.get(str(label), -1) for label in labels])

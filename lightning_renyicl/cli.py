@@ -74,7 +74,8 @@ class RenyiCLI(LightningCLI):
 
     def add_arguments_to_parser(self, parser: LightningArgumentParser) -> None:
         parser.add_argument("--fresh", type=bool, default=False, help="Start over a run that exists.")
-        parser.link_arguments(f"data.{LINKED}", f"model.init_args.{LINKED}", apply_on="instantiate")
+        for name in LINKED:
+            parser.link_arguments(f"data.{name}", f"model.init_args.{name}", apply_on="instantiate")
 
     def parse_arguments(self, parser: LightningArgumentParser, args: Any) -> None:
         """Parses; with ``--ckpt_path`` the checkpoint's model and data sections come first and the user's win."""

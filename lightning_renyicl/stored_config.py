@@ -15,15 +15,19 @@ from lightning.pytorch import LightningModule
 
 from lightning_renyicl.run_folder import flatten
 
-LINKED = "in_features"
+LINKED = ("in_features", "cardinalities")
 """What the data module says of itself and the module needs."""
+FITTED = "fitted"
+"""What a data module learnt from training rows, and takes as an argument where a checkpoint has it."""
 
 
 def save_arguments(instance: Any, section: dict[str, Any], data: Any) -> None:
     """Puts a section's class and arguments among the instance's hyperparameters, which a checkpoint carries."""
     arguments = dict(section.get("init_args") or {})
-    if isinstance(instance, LightningModule) and LINKED in inspect.signature(type(instance)).parameters:
-        arguments[LINKED] = getattr(data, LINKED)
+    parameters = inspect.signature(type(instance)).parameters
+    for name in LINKED if isinstance(instance, LightningModule) else (FITTED,):
+        if name in parameters:
+            arguments[name] = getattr(data, name)
     arguments |= {"_class_path": section["class_path"], "_instantiator": "lightning.pytorch.cli.instantiate_module"}
     instance.save_hyperparameters(arguments)
 
@@ -53,7 +57,8 @@ def stored_config(args: list[str]) -> dict[str, Any]:
         arguments = dict(checkpoint.get(key, {}))
         arguments.pop("_instantiator", None)
         if section == "model":
-            arguments.pop(LINKED, None)
+            for name in LINKED:
+                arguments.pop(name, None)
         if "_class_path" in arguments:
             stored[section] = {"class_path": arguments.pop("_class_path"), "init_args": arguments}
     run = Path(values[-1]).parent.parent / "config.yaml"

@@ -2,21 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from lightning_renyicl.encoders import Backbone
+from torch import Tensor
+
+from lightning_renyicl.encoders import Backbone, ColumnEmbedding
 from lightning_renyicl.modules.base import ContrastiveModule
 
 
+class EmbeddedColumns(Backbone):
+    """An encoder of rows ``[N, F]`` with the categorical columns embedded before it."""
+
+    def __init__(self, embedding: ColumnEmbedding, encoder: Backbone) -> None:
+        super().__init__(encoder.num_features)
+        self.embedding = embedding
+        self.encoder = encoder
+
+    def forward(self, x: Tensor) -> Tensor:
+        features: Tensor = self.encoder(self.embedding(x))
+        return features
+
+
 class TabularModule(ContrastiveModule):
-    """Contrastive learning on rows ``[N, F]``.
+    """Contrastive learning on rows ``[N, F]``, whose last C columns may hold codes of categories.
 
     Args:
-        backbone: builds the encoder from the number of columns.
+        backbone: builds the encoder from the number of its inputs.
         in_features: number of columns F; the command line takes it from the data.
+        cardinalities: number of codes of each of the C categorical columns; the command line takes it from the data.
+        embedding_width: length of the vector that stands for a category.
         shared: the other arguments of :class:`ContrastiveModule`.
     """
 
-    def __init__(self, backbone: Callable[[int], Backbone], in_features: int, **shared: Any) -> None:
-        super().__init__(backbone(in_features), **shared)
+    def __init__(
+        self,
+        backbone: Callable[[int], Backbone],
+        in_features: int,
+        cardinalities: Sequence[int] = (),
+        embedding_width: int = 16,
+        **shared: Any,
+    ) -> None:
+        if not cardinalities:
+            super().__init__(backbone(in_features), **shared)
+            return
+        embedding = ColumnEmbedding(in_features, cardinalities, embedding_width)
+        super().__init__(EmbeddedColumns(embedding, backbone(embedding.out_features)), **shared)

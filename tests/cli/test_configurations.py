@@ -73,6 +73,7 @@ def test_starts_with_its_command(path):
 def test_is_instantiated(path, tmp_path, monkeypatch, fake):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(cli.RenyiCLI, "_run_subcommand", lambda *_: None)  # nothing is set up, no data are read
+    (tmp_path / "mine.csv").write_text("a,label\n" + "1,x\n2,y\n" * 20)  # but for the user's own
     domains = {"image": CONFIGS / "cifar100_hard.yaml", "graph": CONFIGS / "mutag.yaml"}
     domain = domains["graph"] if path.stem == "graphcl_legacy" else domains.get(path.parent.name, fake)
     base = [] if path.parent == CONFIGS else ["--config", str(domain)]

@@ -1,0 +1,84 @@
+"""Your own table on the command line, from training to embeddings of another file."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+
+def frame(rows, seed):
+    generator = np.random.default_rng(seed)
+    label = generator.choice(["no", "yes"], rows)
+    return pd.DataFrame(
+        {
+            "size": generator.normal(0, 1, rows) + 2 * (label == "yes"),
+            "colour": generator.choice(["red", "green"], rows),
+            "weight": np.where(generator.random(rows) < 0.1, np.nan, generator.normal(0, 1, rows)),
+            "label": label,
+        }
+    )
+
+
+SMALL = [
+    *("--trainer.max_epochs", "2", "--trainer.check_val_every_n_epoch", "1", "--trainer.enable_progress_bar", "false"),
+    *("--model.backbone.widths", "[16, 16]", "--model.projector.widths", "[16, 8]", "--data.batch_size", "32"),
+    *("--trainer.accelerator", "cpu", "--model.scheduler.warmup_epochs", "1"),
+]
+
+
+@pytest.fixture
+def trained(command, configs, tmp_path):
+    """A run on a table with both kinds of columns."""
+    frame(200, seed=0).to_csv(tmp_path / "mine.csv", index=False)
+    flags = ["--data.file", "mine.csv", "--data.target", "label", "--data.impute", "true"]
+    outcome = command("fit", "--config", configs / "own_table.yaml", *flags, *SMALL)
+    assert outcome.code == 0, outcome.err
+    return tmp_path / "runs" / "own_table" / "seed0"
+
+
+def test_embeddings_of_another_file(command, trained, tmp_path):
+    (tmp_path / "mine.csv").unlink()  # predict needs the checkpoint and the new file
+    new = frame(9, seed=1)
+    new.loc[3, "colour"] = "grey"
+    new.to_parquet(tmp_path / "new.parquet")
+    new.drop(columns="label")[["weight", "colour", "size"]].to_csv(tmp_path / "new.csv", index=False)
+    found = []
+    for name in ("new.parquet", "new.csv"):
+        checkpoint = trained / "checkpoints" / "last.ckpt"
+        outcome = command("predict", "--ckpt_path", checkpoint, "--data.file", name)
+        assert outcome.code == 0, outcome.err
+        found.append(pd.read_parquet(trained / "predict" / "embeddings.parquet"))
+    with_labels, without = found
+    assert with_labels["row"].tolist() == list(range(9))
+    assert with_labels["target"].tolist() == (new["label"] == "yes").astype(int).tolist()
+    assert without["target"].tolist() == [-1] * 9
+    features = [name for name in without if name.startswith("feature_")]
+    assert len(features) == 4
+    pd.testing.assert_frame_equal(with_labels[features], without[features])
+    assert np.isfinite(without[features]).all(axis=None)
+
+
+def test_test_repeats_on_the_same_split(command, trained):
+    outcome = command("test", "--ckpt_path", trained / "checkpoints" / "last.ckpt")
+    assert outcome.code == 0, outcome.err
+    assert "online_probe/top1" in outcome.out
+
+
+def test_a_column_that_the_new_file_lacks(command, trained, tmp_path):
+    frame(5, seed=1).drop(columns="size").to_csv(tmp_path / "new.csv", index=False)
+    outcome = command("predict", "--ckpt_path", trained / "checkpoints" / "last.ckpt", "--data.file", "new.csv")
+    assert outcome.code == 2
+    assert outcome.err.strip().splitlines()[-1] == (
+        f"error: {tmp_path / 'new.csv'} lacks columns that training had: size"
+    )
+
+
+def test_a_table_with_a_fault_is_one_line(command, configs, tmp_path):
+    (tmp_path / "mine.csv").write_text("a,b,label\n1,2,x\n3,y\n")
+    outcome = command(
+        "fit", "--config", configs / "own_table.yaml", "--data.file", "mine.csv", "--data.target", "label", *SMALL
+    )
+    assert outcome.code == 2
+    assert "Row #3: Expected 3 columns, got 2" in outcome.err
+    assert "Traceback" not in outcome.err
