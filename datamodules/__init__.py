@@ -7,10 +7,12 @@ from datamodules.fake import FakeGraphs, FakeImages, FakeTable
 from datamodules.graphs import Graphs
 from datamodules.table import Table
 from datamodules.tu import TUDataset
+from datamodules.uci import CovType, Higgs
 
 __all__ = [
     "CIFAR10",
     "CIFAR100",
+    "CovType",
     "DigitsGraph",
     "DigitsImage",
     "DigitsTable",
@@ -18,6 +20,7 @@ __all__ = [
     "FakeImages",
     "FakeTable",
     "Graphs",
+    "Higgs",
     "InMemoryDataModule",
     "Samples",
     "TUDataset",

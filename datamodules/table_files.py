@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -47,6 +51,36 @@ def read_table(path: Path, header: bool = True, delimiter: str | None = None) ->
     return dict(zip(names, table.columns, strict=True))
 
 
+def read_numbers(path: Path, columns: int) -> Tensor:
+    """A text file of numbers alone, commas between them and no line of names, as float32, ``[M, columns]``.
+
+    Raises:
+        ValueError: a file that is damaged or has another number of columns, a value that is no number or infinite.
+        OSError: a file that cannot be read.
+    """
+    import pyarrow as pa
+    from pyarrow import csv
+
+    names = [f"column {number}" for number in range(1, columns + 1)]
+    types = csv.ConvertOptions(column_types=dict.fromkeys(names, pa.float32()), null_values=[])
+    try:
+        try:
+            table = csv.read_csv(path, csv.ReadOptions(column_names=names), convert_options=types)
+        except pa.ArrowInvalid:  # one thread is slower, but its error knows the row
+            table = csv.read_csv(path, csv.ReadOptions(column_names=names, use_threads=False), convert_options=types)
+    except pa.ArrowException as error:
+        raise ValueError(f"{path} is no table of {columns} numbers or damaged: {_reason(error, names)}") from error
+    numbers = torch.empty(table.num_rows, columns)
+    for number, name in enumerate(names):
+        numbers.numpy()[:, number] = table[name].to_numpy()
+        table = table.drop_columns(name)  # for the memory
+    broken = (~numbers.isfinite()).nonzero()
+    if len(broken):
+        row, column = broken[0].tolist()
+        raise ValueError(f"{path}, row {row + 1}: {names[column]} is {numbers[row, column].item()}")
+    return numbers
+
+
 def num_rows(table: Mapping[str, pa.ChunkedArray]) -> int:
     """Rows of a table."""
     return len(next(iter(table.values())))
@@ -59,7 +93,7 @@ def _read_parquet(path: Path) -> pa.Table:
     try:
         return parquet.read_table(path, partitioning=None)
     except (pa.ArrowException, OSError) as error:
-        raise ValueError(f"{path} is no Parquet file or damaged: {_first_line(error)}") from error
+        raise ValueError(f"{path} is no Parquet file or damaged: {_reason(error)}") from error
 
 
 def _read_text(path: Path, header: bool, delimiter: str) -> pa.Table:
@@ -67,6 +101,7 @@ def _read_text(path: Path, header: bool, delimiter: str) -> pa.Table:
     from pyarrow import csv
 
     layout = csv.ParseOptions(delimiter=delimiter, newlines_in_values=True)
+    names: list[str] = []
     try:
         names = csv.open_csv(path, csv.ReadOptions(use_threads=False), layout).schema.names
         if not header:
@@ -83,7 +118,7 @@ def _read_text(path: Path, header: bool, delimiter: str) -> pa.Table:
         lines = csv.ReadOptions(column_names=None if header else names, use_threads=False)
         table = csv.read_csv(path, lines, layout, as_text)
     except (pa.ArrowException, OSError) as error:
-        raise ValueError(f"{path} is no table of text or damaged: {_first_line(error)}") from error
+        raise ValueError(f"{path} is no table of text or damaged: {_reason(error, names)}") from error
     return pa.table([_stripped(column) for column in table.columns], names=table.column_names)
 
 
@@ -114,5 +149,7 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def _first_line(error: Exception) -> str:
-    return str(error).partition("\n")[0]
+def _reason(error: Exception, names: Sequence[str] = ()) -> str:
+    """The first line of Arrow's message, which counts columns from 0, with the name of the column."""
+    line = str(error).partition("\n")[0]
+    return re.sub(r"In CSV column #(\d+)", lambda match: f"In {names[int(match[1])]}" if names else match[0], line)

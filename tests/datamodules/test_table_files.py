@@ -109,7 +109,7 @@ def test_parquet_keeps_its_types(tmp_path):
         ("a,b\n1,2\n", "t.tsv", {}, "no tabs, but commas between its values: say delimiter ','"),
         ("a,b\n1,2\n", "t.csv", {"delimiter": "|"}, "no bars, but commas between"),
         ("1,2\n3,4\n", "t.csv", {}, "the first line has numbers for names: say header false"),
-        (b"a,b\n1,\xe9\n", "t.csv", {}, "invalid UTF8 data"),
+        (b"a,b\n1,\xe9\n", "t.csv", {}, "In b: Row #2: CSV conversion error to string: invalid UTF8 data"),
         (b"a,b\n1,2\n", "t.csv.gz", {}, "no table of text or damaged"),
         (gzip.compress(b"a,b\n1,2\n" * 1000)[:-20], "t.csv.gz", {}, "no table of text or damaged: Truncated"),
         (b"a,b\n1,2\n", "t.parquet", {}, "no Parquet file or damaged"),
