@@ -1,8 +1,11 @@
 """Callbacks: one evaluation protocol a file, and what a run leaves behind."""
 
 from lightning_renyicl.callbacks.embedding_writer import EmbeddingWriter
+from lightning_renyicl.callbacks.frozen_features import FrozenFeatures
 from lightning_renyicl.callbacks.last_checkpoint import AtomicCheckpointIO, LastCheckpoint
+from lightning_renyicl.callbacks.linear_sgd import LinearSGD
 from lightning_renyicl.callbacks.online_probe import OnlineProbe
+from lightning_renyicl.callbacks.pseudo_inverse import PseudoInverse
 from lightning_renyicl.callbacks.rbf_svm import RBFSVM
 from lightning_renyicl.callbacks.result_json import ResultJson
 from lightning_renyicl.callbacks.step_timer import StepTimer
@@ -11,8 +14,11 @@ __all__ = [
     "RBFSVM",
     "AtomicCheckpointIO",
     "EmbeddingWriter",
+    "FrozenFeatures",
     "LastCheckpoint",
+    "LinearSGD",
     "OnlineProbe",
+    "PseudoInverse",
     "ResultJson",
     "StepTimer",
 ]

@@ -8,9 +8,9 @@ import torch
 from lightning.pytorch import Callback, LightningModule, Trainer
 from torch import Tensor
 
+from lightning_renyicl.callbacks.features import in_order
 from lightning_renyicl.callbacks.nested_svm import check_labels, nested_svm
 from lightning_renyicl.callbacks.rows import rows_seen
-from lightning_renyicl.distributed import world_group
 
 
 class RBFSVM(Callback):
@@ -77,7 +77,7 @@ class RBFSVM(Callback):
         self._features, self._targets = [], []
         if trainer.sanity_checking:
             return
-        features, target = _in_order(rows_seen(loader, len(target)), features, target)
+        features, target = in_order(rows_seen(loader, len(target)), features, target)
         known = target >= 0
         check_labels(
             target[known], self.folds
@@ -91,14 +91,3 @@ class RBFSVM(Callback):
             pl_module.log(f"svm/{name}", mean, prog_bar=name == "accuracy", rank_zero_only=True)
             for k, value in enumerate(values):
                 pl_module.log(f"svm/fold{k}/{name}", value, logger=False, rank_zero_only=True)
-
-
-def _in_order(rows: Tensor, features: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
-    """Features and labels of all processes, in the order of their rows in the data."""
-    group = world_group()
-    if group is not None:
-        parts: list[Any] = [None] * torch.distributed.get_world_size(group)
-        torch.distributed.all_gather_object(parts, (rows, features, target), group=group)
-        rows, features, target = (torch.cat(column) for column in zip(*parts, strict=True))
-    order = rows.argsort()
-    return features[order], target[order]

@@ -1,0 +1,102 @@
+"""Evaluation of a trained encoder by what can be read off its features."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from lightning.pytorch import Callback, LightningModule, Trainer
+from torch import Tensor
+from torchmetrics.functional.classification import multiclass_accuracy
+
+from lightning_renyicl.callbacks.features import features_of
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """A split's labelled samples.
+
+    Attributes:
+        features: ``[M, F]``.
+        target: labels, ``[M]``.
+    """
+
+    features: Tensor
+    target: Tensor
+
+    def on(self, device: torch.device) -> Labelled:
+        """A copy on a device, which outside inference mode can take part in training."""
+        return Labelled(self.features.to(device, copy=True), self.target.to(device, copy=True))
+
+    def __add__(self, other: Labelled) -> Labelled:
+        """The samples of both."""
+        return Labelled(torch.cat((self.features, other.features)), torch.cat((self.target, other.target)))
+
+
+class FeatureProtocol(ABC):
+    """A classifier of features, which says for every test sample how much speaks for each class.
+
+    Attributes:
+        name: what its scores are called.
+    """
+
+    name: str
+
+    @abstractmethod
+    def __call__(self, train: Labelled, val: Labelled, test: Tensor, num_classes: int, seed: int) -> Tensor:
+        """Fits to the training samples, chooses on the validation samples and classifies the others.
+
+        Args:
+            train: training samples.
+            val: what choices are made on.
+            test: features to classify, ``[M, F]``.
+            num_classes: number of classes C.
+            seed: of whatever is drawn; global random state is left alone.
+
+        Returns:
+            A number for every class, of which the largest counts, ``[M, C]``.
+        """
+
+
+class FrozenFeatures(Callback):
+    """Runs protocols on the representations of the whole training, validation and test splits, in ``lightning test``.
+
+    The representations are computed once and shared by all protocols. Logs ``NAME/top1`` and ``NAME/macro_top1``,
+    shares of the test split's labelled samples, by the protocols' names.
+
+    Args:
+        protocols: what to run.
+
+    Raises:
+        ValueError: no protocol, or two of one name; in ``test``, data with fewer than two classes or a split without a
+            label.
+    """
+
+    def __init__(self, protocols: Sequence[FeatureProtocol]) -> None:
+        names = [protocol.name for protocol in protocols]
+        if not names or len(set(names)) < len(names):
+            raise ValueError(f"protocols must be at least one, each once, got {', '.join(names) or 'none'}")
+        self.protocols = list(protocols)
+
+    def on_test_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        num_classes: int = trainer.datamodule.num_classes  # type: ignore[attr-defined]
+        if num_classes < 2:
+            raise ValueError(
+                f"FrozenFeatures needs labels of two classes, and the data has {num_classes}: leave it out"
+            )
+        train, val, test = (Labelled(*features_of(trainer, pl_module, split)) for split in ("train", "val", "test"))
+        for split, samples in (("training", train), ("validation", val), ("test", test)):
+            if not len(samples.target):
+                raise ValueError(f"FrozenFeatures needs labels, and the {split} split has none: leave it out")
+        if not trainer.is_global_zero:
+            return
+        for protocol in self.protocols:
+            with torch.inference_mode(False), torch.enable_grad():
+                own = [part.on(pl_module.device) for part in (train, val, test)]
+                scores = protocol(own[0], own[1], own[2].features, num_classes, torch.initial_seed()).cpu()
+            micro = multiclass_accuracy(scores, test.target, num_classes, average="micro")
+            macro = multiclass_accuracy(scores, test.target, num_classes, average="macro")
+            pl_module.log(f"{protocol.name}/top1", micro, rank_zero_only=True)
+            pl_module.log(f"{protocol.name}/macro_top1", macro, rank_zero_only=True)
