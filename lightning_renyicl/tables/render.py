@@ -10,6 +10,7 @@ from typing import Any
 
 from lightning_renyicl.atomic import write_text
 from lightning_renyicl.tables.scores import Cell, Score, Table, dataset_of
+from lightning_renyicl.tables.spec import Spec
 
 EMPTY = "—"
 
@@ -111,7 +112,7 @@ def footer(table: Table) -> list[str]:
     # what a protocol with folds of its own reports is not of the validation split, but of its own test folds
     where = "on the test split" if spec.split == "test" else "as `fit` reports it"
     ours = [
-        f"Ours: `{spec.metric}` in per cent {where} at the last epoch, mean ± standard deviation (seeds). Bold: "
+        f"Ours: {metrics(spec)} in per cent {where} at the last epoch, mean ± standard deviation (seeds). Bold: "
         f"ahead of every other one of its {spec.best_of.removesuffix('s')} by more than the spread, the root of the "
         "summed variances of the two.",
         f"Scale: {table.scale}. " + (f"Runs: {len(results)}, {spent}." if results else "No runs yet."),
@@ -131,6 +132,17 @@ def footer(table: Table) -> list[str]:
     lines += [f"{remark}." for remark in table.remarks]
     lines += [f"Not run, {reason}: {', '.join(labels)}." for reason, labels in reasons(table).items()]
     return lines + list(spec.notes)
+
+
+def metrics(spec: Spec) -> str:
+    """What cells show, and which ones where it isn't the same in all."""
+    columns: dict[str, dict[str, None]] = {}
+    for row in spec.rows:
+        for column in spec.columns:
+            columns.setdefault(spec.metric_of(row, column), {})[column] = None
+    if len(columns) == 1:
+        return f"`{next(iter(columns))}`"
+    return ", ".join(f"`{metric}` ({', '.join(own)})" for metric, own in columns.items())
 
 
 def reasons(table: Table) -> dict[str, list[str]]:

@@ -102,7 +102,7 @@ def collect(spec: Spec, scale: str, root: Path, flags: tuple[str, ...] = ()) -> 
     """Reads the results of a table's runs."""
     printed = paper(spec.name)
     table = Table(spec, scale, {}, [], [], flags)
-    known: dict[tuple[Training, ...], tuple[Score, str, bool]] = {}
+    known: dict[tuple[tuple[Training, ...], str], tuple[Score, str, bool]] = {}
     for row in spec.rows:
         for column in spec.columns:
             value, spread = printed.get((row, column), ("", ""))
@@ -111,9 +111,10 @@ def collect(spec: Spec, scale: str, root: Path, flags: tuple[str, ...] = ()) -> 
             if isinstance(trainings, str):
                 cell.not_run = trainings or None
             else:
-                if trainings not in known:
-                    known[trainings] = score_of(trainings, spec, root, flags, table)
-                cell.score, cell.dataset, cell.stale = known[trainings]
+                key = trainings, spec.metric_of(row, column)
+                if key not in known:
+                    known[key] = score_of(*key, spec, root, flags, table)
+                cell.score, cell.dataset, cell.stale = known[key]
             table.cells[row, column] = cell
     subtract(table)
     mark_best(table)
@@ -121,7 +122,7 @@ def collect(spec: Spec, scale: str, root: Path, flags: tuple[str, ...] = ()) -> 
 
 
 def score_of(
-    trainings: tuple[Training, ...], spec: Spec, root: Path, flags: tuple[str, ...], table: Table
+    trainings: tuple[Training, ...], metric: str, spec: Spec, root: Path, flags: tuple[str, ...], table: Table
 ) -> tuple[Score, str, bool]:
     """Values of a cell's seeds, the data that they used, and whether any is stale."""
     values: dict[int, float] = {}
@@ -132,9 +133,9 @@ def score_of(
         results = [result for result in found if result is not None]
         if len(results) < len(trainings):
             continue  # the best of those that there are need not be the best
-        value = chosen([result["metrics"] for result in results], spec.metric, spec.choose_by)
+        value = chosen([result["metrics"] for result in results], metric, spec.choose_by)
         if value is None:
-            table.remarks.append(f"{trainings[0].name}, seed {seed}, has no finite {spec.metric}")
+            table.remarks.append(f"{trainings[0].name}, seed {seed}, has no finite {metric}")
             continue
         values[seed] = PERCENT * value
         datasets |= dict.fromkeys(map(dataset_of, results))

@@ -24,6 +24,7 @@ class Line:
         config: the configuration that its cells train, a path under ``configs/`` without ``.yaml``.
         overlays: configurations laid over that.
         one_of: configurations of which each is laid over those and trained; a cell has the best by ``Spec.choose_by``.
+        metric: key in ``result.json``, where it isn't the table's.
         scales: overlays of each scale at which its cells can run; of rows and columns that give none, at every scale.
         timed_on: overlay with made-up data of the same shape, on which a step is timed before the data is there.
         gain_over: another line; each cell also prints its gain over that line's.
@@ -35,6 +36,7 @@ class Line:
     config: str | None = None
     overlays: tuple[str, ...] = ()
     one_of: tuple[str, ...] = ()
+    metric: str | None = None
     scales: dict[str, tuple[str, ...]] | None = None
     timed_on: str | None = None
     gain_over: str | None = None
@@ -54,7 +56,7 @@ class Spec:
     Attributes:
         name: the make target.
         title: one line.
-        metric: key in ``result.json``; printed in per cent.
+        metric: key in ``result.json``, where neither row nor column has one; printed in per cent.
         choose_by: key in ``result.json`` of the validation accuracy that lines with ``one_of`` choose by.
         split: ``test``: the checkpoint is scored by ``lightning test``; ``val``: by ``fit`` itself at its end.
         seeds: number of seeds at each scale.
@@ -98,6 +100,10 @@ class Spec:
         stand_in = next((line.timed_on for line in lines if line.timed_on), None)
         choices = [[choice] for line in lines for choice in line.one_of] or [[]]
         return tuple(self._training([*own, *choice], scaled, stand_in, scale) for choice in choices)
+
+    def metric_of(self, row: str, column: str) -> str:
+        """The key in ``result.json`` of what a cell shows."""
+        return self.rows[row].metric or self.columns[column].metric or self.metric
 
     def _training(self, own: list[str], scaled: list[str], stand_in: str | None, scale: str) -> Training:
         training = Training(

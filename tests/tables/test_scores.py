@@ -12,6 +12,7 @@ import yaml
 
 from lightning_renyicl.tables import spec
 from lightning_renyicl.tables.lock import lock
+from lightning_renyicl.tables.render import footer
 from lightning_renyicl.tables.scores import Score, collect, dataset_of
 
 NAME = "table77"
@@ -257,6 +258,25 @@ class TestValues:
 
     def test_no_remarks(self, table):
         assert table().remarks == []
+
+
+class TestMetricOfALine:
+    def test_another_one(self, table, filled):
+        found = table(SPEC.replace("Hard: {", "Hard: {metric: probe/other, ").replace("gain_over: Base", ""))
+        assert values(found.cells["A", "Base"].score) == pytest.approx(percent("a"))
+        assert values(found.cells["A", "Hard"].score) == pytest.approx([2.0] * 3)
+        assert values(found.cells["A", "Again"].score) == pytest.approx(percent("a+hard"))  # the same runs
+
+    def test_a_rows_wins(self, table, filled):
+        text = SPEC.replace("B: {", "B: {metric: probe/other, ").replace("Base: {}", "Base: {metric: nothing}")
+        assert values(table(text).cells["B", "Base"].score) == pytest.approx([2.0] * 3)
+
+    def test_is_said(self, table):
+        text = SPEC.replace("Hard: {", "Hard: {metric: probe/other, ")
+        assert "Ours: `probe/top1` (Base, Again, Big), `probe/other` (Hard) in per cent" in "\n".join(
+            footer(table(text))
+        )
+        assert "Ours: `probe/top1` in per cent" in "\n".join(footer(table()))
 
 
 @pytest.mark.usefixtures("filled")

@@ -108,12 +108,24 @@ def test_what_runs(name):
         if not isinstance(loaded.cell(row, column, "paper"), str)
     }
     cifar = {column for column in loaded.columns if column.startswith(("CIFAR-10", "CIFAR-100"))}
-    expected = dict.fromkeys(("table5", "table9", "table10", "table15"), cifar) | {"table6": set(loaded.columns)}
+    rows = {column for column in loaded.columns if column.startswith(("CovType", "Higgs"))}
+    whole = {table: set(loaded.columns) for table in ("table6", "table14")}
+    expected = dict.fromkeys(("table9", "table10", "table15"), cifar) | {"table5": cifar | rows} | whole
     assert running == expected.get(name, set())
 
 
 @pytest.mark.parametrize("scale", spec.SCALES)
 class TestSharing:
+    def test_table14_trains_what_table5_has_not(self, scale):
+        table5 = spec.load("table5").trainings(scale)
+        table14 = spec.load("table14").trainings(scale)
+        assert len(table14) == 32
+        assert [training.name for training in table14 if training in table5] == [
+            f"{column}+{objective}"
+            for objective in ("cpc", "mlcpc")
+            for column in ("covtype_none", "covtype_fc", "higgs_none", "higgs_rm")
+        ]
+
     def test_table9_trains_nothing_of_its_own(self, scale):
         table5 = spec.load("table5").trainings(scale)
         table9 = spec.load("table9").trainings(scale)
