@@ -2,10 +2,12 @@
 
 from lightning_renyicl.callbacks.embedding_writer import EmbeddingWriter
 from lightning_renyicl.callbacks.frozen_features import FrozenFeatures
+from lightning_renyicl.callbacks.gradient_boosting import GradientBoosting
 from lightning_renyicl.callbacks.last_checkpoint import AtomicCheckpointIO, LastCheckpoint
 from lightning_renyicl.callbacks.linear_sgd import LinearSGD
 from lightning_renyicl.callbacks.online_probe import OnlineProbe
 from lightning_renyicl.callbacks.pseudo_inverse import PseudoInverse
+from lightning_renyicl.callbacks.raw_columns import RawColumns
 from lightning_renyicl.callbacks.rbf_svm import RBFSVM
 from lightning_renyicl.callbacks.result_json import ResultJson
 from lightning_renyicl.callbacks.step_timer import StepTimer
@@ -15,10 +17,12 @@ __all__ = [
     "AtomicCheckpointIO",
     "EmbeddingWriter",
     "FrozenFeatures",
+    "GradientBoosting",
     "LastCheckpoint",
     "LinearSGD",
     "OnlineProbe",
     "PseudoInverse",
+    "RawColumns",
     "ResultJson",
     "StepTimer",
 ]

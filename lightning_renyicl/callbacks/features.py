@@ -5,32 +5,32 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from lightning.pytorch import LightningModule, Trainer
-from torch import Tensor
+from lightning.pytorch import Trainer
+from torch import Tensor, nn
 
 from lightning_renyicl.callbacks.rows import rows_seen
 from lightning_renyicl.distributed import world_group
 
 
 @torch.no_grad()
-def features_of(trainer: Trainer, pl_module: LightningModule, split: str) -> tuple[Tensor, Tensor]:
+def features_of(trainer: Trainer, split: str, encoder: nn.Module) -> tuple[Tensor, Tensor]:
     """Representations ``[M, F]``, float32, and labels ``[M]`` of a split's labelled samples in the data's order.
 
-    The encoder is in evaluation mode and in the trainer's precision, and samples are not augmented. Of all processes
-    each encodes its share and returns everything, on the CPU.
+    The encoder, the module itself for instance, is in evaluation mode and in the trainer's precision, and samples are
+    not augmented. Of all processes each encodes its share and returns everything, on the CPU.
     """
     data: Any = trainer.datamodule  # type: ignore[attr-defined]
     loader = data.feature_dataloader(split)
     convert = trainer.precision_plugin.convert_input
-    training = pl_module.training
-    pl_module.eval()
+    training = encoder.training
+    encoder.eval()
     parts: list[tuple[Tensor, Tensor]] = []
     with trainer.precision_plugin.forward_context():
         for index in loader:
-            x, target = data.eval_batch(index.to(pl_module.device))
+            x, target = data.eval_batch(index.to(trainer.strategy.root_device))
             x = convert(x) if isinstance(x, Tensor) else x.apply(convert)
-            parts.append((pl_module(x).float().cpu(), target.cpu()))
-    pl_module.train(training)
+            parts.append((encoder(x).float().cpu(), target.cpu()))
+    encoder.train(training)
     features, target = (torch.cat(column) for column in zip(*parts, strict=True))
     features, target = in_order(rows_seen(loader, len(target)), features, target)
     return features[target >= 0], target[target >= 0]

@@ -74,11 +74,17 @@ class FrozenFeatures(Callback):
             label.
     """
 
+    prefix = ""
+
     def __init__(self, protocols: Sequence[FeatureProtocol]) -> None:
         names = [protocol.name for protocol in protocols]
         if not names or len(set(names)) < len(names):
             raise ValueError(f"protocols must be at least one, each once, got {', '.join(names) or 'none'}")
         self.protocols = list(protocols)
+
+    def samples(self, trainer: Trainer, pl_module: LightningModule, split: str) -> Labelled:
+        """What the protocols get of a split."""
+        return Labelled(*features_of(trainer, split, pl_module))
 
     def on_test_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
         num_classes: int = trainer.datamodule.num_classes  # type: ignore[attr-defined]
@@ -86,7 +92,7 @@ class FrozenFeatures(Callback):
             raise ValueError(
                 f"FrozenFeatures needs labels of two classes, and the data has {num_classes}: leave it out"
             )
-        train, val, test = (Labelled(*features_of(trainer, pl_module, split)) for split in ("train", "val", "test"))
+        train, val, test = (self.samples(trainer, pl_module, split) for split in ("train", "val", "test"))
         for split, samples in (("training", train), ("validation", val), ("test", test)):
             if not len(samples.target):
                 raise ValueError(f"FrozenFeatures needs labels, and the {split} split has none: leave it out")
@@ -98,5 +104,5 @@ class FrozenFeatures(Callback):
                 scores = protocol(own[0], own[1], own[2].features, num_classes, torch.initial_seed()).cpu()
             micro = multiclass_accuracy(scores, test.target, num_classes, average="micro")
             macro = multiclass_accuracy(scores, test.target, num_classes, average="macro")
-            pl_module.log(f"{protocol.name}/top1", micro, rank_zero_only=True)
-            pl_module.log(f"{protocol.name}/macro_top1", macro, rank_zero_only=True)
+            pl_module.log(f"{self.prefix}{protocol.name}/top1", micro, rank_zero_only=True)
+            pl_module.log(f"{self.prefix}{protocol.name}/macro_top1", macro, rank_zero_only=True)

@@ -31,7 +31,7 @@ class TabularModule(ContrastiveModule):
         backbone: builds the encoder from the number of its inputs.
         in_features: number of columns F; the command line takes it from the data.
         cardinalities: number of codes of each of the C categorical columns; the command line takes it from the data.
-        embedding_width: length of the vector that stands for a category.
+        embedding_width: length of the vector that stands for a category; None: categories are one-hot.
         shared: the other arguments of :class:`ContrastiveModule`.
     """
 
@@ -40,7 +40,7 @@ class TabularModule(ContrastiveModule):
         backbone: Callable[[int], Backbone],
         in_features: int,
         cardinalities: Sequence[int] = (),
-        embedding_width: int = 16,
+        embedding_width: int | None = 16,
         **shared: Any,
     ) -> None:
         if not cardinalities:

@@ -25,6 +25,7 @@ class Line:
         overlays: configurations laid over that.
         one_of: configurations of which each is laid over those and trained; a cell has the best by ``Spec.choose_by``.
         metric: key in ``result.json``, where it isn't the table's.
+        only: of a row, the columns that it fills, as others would show the same.
         scales: overlays of each scale at which its cells can run; of rows and columns that give none, at every scale.
         timed_on: overlay with made-up data of the same shape, on which a step is timed before the data is there.
         gain_over: another line; each cell also prints its gain over that line's.
@@ -37,6 +38,7 @@ class Line:
     overlays: tuple[str, ...] = ()
     one_of: tuple[str, ...] = ()
     metric: str | None = None
+    only: tuple[str, ...] = ()
     scales: dict[str, tuple[str, ...]] | None = None
     timed_on: str | None = None
     gain_over: str | None = None
@@ -90,6 +92,9 @@ class Spec:
         for line in lines:
             if line.reason:
                 return line.reason
+        only = self.rows[row].only
+        if only and column not in only:
+            return f"the same as in {' and '.join(only)}"
         config = next((line.config for line in lines if line.config), None)
         if config is None:
             return "no configuration yet"
@@ -166,6 +171,10 @@ def load(name: str) -> Spec:
             for other in (*(one.difference or ()), *filter(None, [one.gain_over])):
                 if other not in lines[kind]:
                     raise ValueError(f"{path}: {one.label} names {other}, which is none of the {kind}")
+    for one in (*lines["rows"].values(), *lines["columns"].values()):
+        stray = [other for other in one.only if other not in lines["columns"]]
+        if stray or (one.only and one in lines["columns"].values()):
+            raise ValueError(f"{path}: {one.label}: only is for rows, and names columns, got {', '.join(one.only)}")
     seeds = SEEDS | (content.get("seeds") or {})
     notes = strings(path, "notes", content.get("notes"))
     spec = Spec(name=name, **{**content, **lines, "seeds": seeds, "notes": notes})
@@ -186,7 +195,7 @@ def load(name: str) -> Spec:
 def line(path: Path, label: str, keys: dict[str, Any]) -> Line:
     """A row or column of a specification."""
     check_keys(path, keys, Line, {"label"})
-    given = keys.keys() & {"overlays", "one_of", "difference"}
+    given = keys.keys() & {"overlays", "one_of", "difference", "only"}
     lists: dict[str, Any] = {key: strings(path, f"{label}: {key}", keys[key]) for key in given}
     if len(lists.get("difference", ("", ""))) != 2:
         raise ValueError(f"{path}: {label}: difference names two lines, got {keys['difference']}")

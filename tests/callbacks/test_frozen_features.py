@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from datamodules import FakeTable
-from lightning_renyicl.callbacks import FrozenFeatures, LinearSGD, OnlineProbe, PseudoInverse
+from lightning_renyicl.callbacks import FrozenFeatures, LinearSGD, OnlineProbe, PseudoInverse, RawColumns
 from lightning_renyicl.callbacks.features import features_of
 from lightning_renyicl.callbacks.frozen_features import FeatureProtocol
 
@@ -69,6 +69,33 @@ def test_scores_of_two_protocols(make, quiet_trainer):
     assert all(metrics[f"{name}/top1"] > 0.5 for name in ("linear_sgd", "pseudo_inverse"))
 
 
+class Categories(FakeTable):
+    """The last two columns hold codes."""
+
+    def __init__(self, *args, **arguments):
+        super().__init__(*args, **arguments)
+        self.cardinalities = (4, 6)
+
+    def load(self):
+        samples = super().load()
+        samples.rows[:, -2:] = torch.stack((torch.arange(128) % 4, torch.arange(128) % 6), dim=1).float()
+        return samples
+
+
+@pytest.mark.parametrize("data_class", [FakeTable, Categories])
+def test_columns_without_an_encoder(make, quiet_trainer, data_class):
+    module, data = make(data_class)
+    trainer = quiet_trainer(callbacks=[RawColumns([recorder := Recorder()]), FrozenFeatures([Recorder()])])
+    (metrics,) = trainer.test(module, datamodule=data, verbose=False)
+    names = ("recorder/top1", "recorder/macro_top1")
+    assert set(metrics) == {*names, *(f"raw/{name}" for name in names)}
+    rows = data.samples.rows[data.samples.splits["train"]]
+    if data_class is Categories:
+        one_hot = [torch.nn.functional.one_hot(rows[:, column].long(), n) for column, n in ((-2, 4), (-1, 6))]
+        rows = torch.cat((rows[:, :-2], *one_hot), dim=1)
+    assert torch.equal(recorder.got[0].features, rows)
+
+
 def test_the_run_is_left_alone(make, quiet_trainer):
     results = []
     for callbacks in ([], [FrozenFeatures([LinearSGD([0.1], epochs=2), PseudoInverse()])]):
@@ -98,7 +125,7 @@ def test_the_mode_of_the_encoder_comes_back(make, quiet_trainer):
     trainer = quiet_trainer()
     trainer.test(module, datamodule=data, verbose=False)
     module.train()
-    features_of(trainer, module, "val")
+    features_of(trainer, "val", module)
     assert module.training
     assert module.backbone.training
 

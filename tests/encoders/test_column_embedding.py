@@ -17,6 +17,14 @@ def test_against_a_table_for_each_column():
     assert embedding.out_features == expected.shape[1] == 14
 
 
+def test_one_hot():
+    embedding = ColumnEmbedding(3, [3, 4], width=None)
+    rows = torch.tensor([[0.5, 2.0, 0.0], [-1.0, 0.0, 3.0]])
+    assert embedding(rows).tolist() == [[0.5, 0, 0, 1, 1, 0, 0, 0], [-1, 1, 0, 0, 0, 0, 0, 1]]
+    assert embedding.out_features == 8
+    assert not embedding.state_dict()
+
+
 def test_gradient_reaches_the_codes_that_are_there():
     embedding = ColumnEmbedding(1, [4], width=2)
     embedding(torch.tensor([[1.0], [3.0], [3.0]])).sum().backward()

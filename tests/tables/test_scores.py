@@ -260,6 +260,19 @@ class TestValues:
         assert table().remarks == []
 
 
+class TestRowForSomeColumns:
+    def test_others_are_not_run(self, table, filled):
+        found = table(SPEC.replace("B: {", "B: {only: [Hard], "))
+        assert values(found.cells["B", "Hard"].score) == pytest.approx(percent("b+hard"))
+        assert not found.cells["B", "Base"].score
+        assert found.cells["B", "Base"].not_run == "the same as in Hard"
+        assert values(found.cells["A", "Base"].score) == pytest.approx(percent("a"))
+
+    def test_its_runs_alone_are_made(self, table):
+        trainings = table(SPEC.replace("B: {", "B: {only: [Hard], ")).spec.trainings("small")
+        assert [training.name for training in trainings] == ["a", "a+hard", "b+hard"]
+
+
 class TestMetricOfALine:
     def test_another_one(self, table, filled):
         found = table(SPEC.replace("Hard: {", "Hard: {metric: probe/other, ").replace("gain_over: Base", ""))
