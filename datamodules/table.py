@@ -16,6 +16,8 @@ from datamodules.base import InMemoryDataModule, Samples, Split
 from datamodules.column_kinds import fit_columns
 from datamodules.columns import Columns
 from datamodules.labels import find_classes, labels_of
+from datamodules.sampler import BatchIndices, Indices
+from datamodules.seeding import generator_at
 from datamodules.splits import stratified_split
 from datamodules.table_files import num_rows, read_table
 
@@ -123,8 +125,12 @@ class Table(InMemoryDataModule):
 
     def predict_dataloader(self) -> DataLoader:
         """Every row, in order, whatever its split."""
-        self.samples.splits["test"] = torch.arange(len(self.samples.target))
-        return self._loader("test")
+        rank, world_size = 0, 1
+        if self.trainer is not None:
+            rank, world_size = self.trainer.global_rank, self.trainer.world_size
+        indices = Indices(torch.arange(len(self.samples.target)))
+        sampler = BatchIndices(indices, self.batch_size, False, self.seed, rank, world_size)
+        return DataLoader(indices, batch_size=None, sampler=sampler, generator=generator_at(self.seed))
 
     def state_dict(self) -> dict[str, Any]:
         return {**super().state_dict(), "fitted": self.fitted}

@@ -150,6 +150,13 @@ def test_a_file_of_five_rows(load):
     assert load(frame(5), target=None, held_out=0.4).describe()["samples"] == {"train": 3, "val": 1, "test": 1}
 
 
+def test_predict_sees_every_row_and_leaves_the_splits(load):
+    data = load()
+    seen = torch.cat(list(data.predict_dataloader()))
+    assert seen.tolist() == list(range(60))
+    assert len(data.samples.splits["test"]) == 6
+
+
 def test_numbers_that_are_categories(load):
     data = load(categorical=["count"])
     assert (data.in_features, len(data.cardinalities)) == (3, 2)
