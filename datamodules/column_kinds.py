@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from datamodules.columns import Columns, numbers_of, text_of
+from datamodules.columns import Columns, floats_of, text_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -66,7 +66,7 @@ def fit_columns(
             columns.categorical.append(name)
             columns.categories.append(sorted(values, key=lambda value: (value is None, value or "")))
             continue
-        numbers = numbers_of(column, name, place)[train]
+        numbers = floats_of(column, name, place)[train]
         known = numbers[~np.isnan(numbers)]
         if not len(known):
             raise ValueError(f"{place}: {name} has no value in any training row: drop it")
@@ -105,7 +105,6 @@ def _check_type(column: pa.ChunkedArray, name: str, place: object) -> None:
         pa.types.is_boolean,
         pa.types.is_string,
         pa.types.is_large_string,
-        pa.types.is_string_view,
         pa.types.is_null,
     )
     if not any(is_of(kind) for is_of in fine):

@@ -74,7 +74,7 @@ class Columns:
             raise ValueError(f"{place} lacks columns that training had: {', '.join(lacking)}")
         rows = torch.zeros(len(table[names[0]]), self.in_features)
         for number, (name, mean, deviation) in enumerate(zip(self.numeric, self.means, self.deviations, strict=True)):
-            values = numbers_of(table[name], name, place)
+            values = floats_of(table[name], name, place)
             missing = np.isnan(values)
             self._check(missing, name, place)
             values[missing] = mean
@@ -108,7 +108,7 @@ class Columns:
             raise ValueError(f"{place}, row {int(missing.argmax()) + 1}: {name} is missing, as none was in training")
 
 
-def numbers_of(column: pa.ChunkedArray, name: str, place: object) -> NDArray[np.float64]:
+def floats_of(column: pa.ChunkedArray, name: str, place: object) -> NDArray[np.float64]:
     """Values of a numeric column, NaN where missing, ``[M]``.
 
     Raises:

@@ -86,11 +86,12 @@ class Table(InMemoryDataModule):
             if lacking:
                 raise ValueError(f"{place} has no columns {', '.join(lacking)} to drop")
             classes = [] if target is None else find_classes(parts, target)
-            splits = self._split(self._labels(parts, classes), num_rows(table), classes)
+            labels = self._labels(parts, classes)
+            splits = self._split(labels, num_rows(table), classes)
             features = {name: column for name, column in table.items() if name not in (target, *drop)}
             columns = fit_columns(features, splits["train"].numpy(), categorical, impute, place)
             fitted = {"classes": classes, "columns": columns.to_dict()}
-            self._loaded = Samples(parts, self._labels(parts, classes), splits)
+            self._loaded = Samples(parts, labels, splits)
         self._learn(fitted)
 
     @property
@@ -114,12 +115,13 @@ class Table(InMemoryDataModule):
         if self._predicting:  # on one file, which needs no split and may be too small for one
             parts = self._read(self._files[:1])
             everything = torch.arange(num_rows(parts[0][1]))
-            return Samples(parts, everything, dict.fromkeys(get_args(Split), everything))
+            return Samples(parts, self._labels(parts, self.classes), dict.fromkeys(get_args(Split), everything))
         parts = self._read(self._files)
         target = self._labels(parts, self.classes)
         return Samples(parts, target, self._split(target, num_rows(parts[0][1]), self.classes))
 
     def encode(self, samples: Samples) -> Samples:
+        # labels are numbered anew: a checkpoint may have brought other classes since
         rows = torch.cat([self.columns.encode(table, place) for place, table in samples.rows])
         return Samples(rows, self._labels(samples.rows, self.classes), samples.splits)
 

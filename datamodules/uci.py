@@ -13,6 +13,7 @@ from torch import Tensor
 
 from datamodules.augmentations.base import Augmentation
 from datamodules.base import InMemoryDataModule, Samples, Split
+from datamodules.columns import FIRST_CODE
 from datamodules.download import download
 from datamodules.scaling import Standardizer
 from datamodules.splits import stratified_split
@@ -98,7 +99,7 @@ class CovType(UCITable):
     URL = "https://archive.ics.uci.edu/ml/machine-learning-databases/covtype/covtype.data.gz"
     CLASSES = 7
     NUMERIC = 10
-    CARDINALITIES = (4 + 2, 40 + 2)
+    CARDINALITIES = (4 + FIRST_CODE, 40 + FIRST_CODE)
     ROWS = 581_012
     TRAINING_ROWS = 15_120
     TEST_ROWS = 3_120  # of a shorter file
@@ -114,8 +115,7 @@ class CovType(UCITable):
             self._check((group.sum(1) == 1) & (group.amax(1) == 1), f"not one {name} is marked")
         target = label.squeeze(1) - 1
         self._check(torch.isin(target, torch.arange(7.0)), "the last column is no label from 1 to 7")
-        # codes 0 and 1 are for masked and for unknown ones, as in other tables
-        codes = torch.stack([group.argmax(1) for group in marks], dim=1) + 2
+        codes = torch.stack([group.argmax(1) for group in marks], dim=1) + FIRST_CODE
         return Samples(torch.cat((numbers, codes), dim=1), target.long(), self._splits(target.long()))
 
     def _splits(self, target: Tensor) -> dict[Split, Tensor]:

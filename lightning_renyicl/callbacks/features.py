@@ -21,14 +21,12 @@ def features_of(trainer: Trainer, split: str, encoder: nn.Module) -> tuple[Tenso
     """
     data: Any = trainer.datamodule  # type: ignore[attr-defined]
     loader = data.feature_dataloader(split)
-    convert = trainer.precision_plugin.convert_input
     training = encoder.training
     encoder.eval()
     parts: list[tuple[Tensor, Tensor]] = []
     with trainer.precision_plugin.forward_context():
         for index in loader:
-            x, target = data.eval_batch(index.to(trainer.strategy.root_device))
-            x = convert(x) if isinstance(x, Tensor) else x.apply(convert)
+            x, target = data.on_after_batch_transfer(index.to(trainer.strategy.root_device), 0)
             parts.append((encoder(x).float().cpu(), target.cpu()))
     encoder.train(training)
     features, target = (torch.cat(column) for column in zip(*parts, strict=True))

@@ -87,21 +87,20 @@ class FrozenFeatures(Callback):
         return Labelled(*features_of(trainer, split, pl_module))
 
     def on_test_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        num_classes: int = trainer.datamodule.num_classes  # type: ignore[attr-defined]
+        name, num_classes = type(self).__name__, trainer.datamodule.num_classes  # type: ignore[attr-defined]
         if num_classes < 2:
-            raise ValueError(
-                f"FrozenFeatures needs labels of two classes, and the data has {num_classes}: leave it out"
-            )
+            raise ValueError(f"{name} needs labels of two classes, and the data has {num_classes}: leave it out")
         train, val, test = (self.samples(trainer, pl_module, split) for split in ("train", "val", "test"))
         for split, samples in (("training", train), ("validation", val), ("test", test)):
             if not len(samples.target):
-                raise ValueError(f"FrozenFeatures needs labels, and the {split} split has none: leave it out")
+                raise ValueError(f"{name} needs labels, and the {split} split has none: leave it out")
         if not trainer.is_global_zero:
             return
+        with torch.inference_mode(False):
+            train, val, test = (part.on(pl_module.device) for part in (train, val, test))
         for protocol in self.protocols:
             with torch.inference_mode(False), torch.enable_grad():
-                own = [part.on(pl_module.device) for part in (train, val, test)]
-                scores = protocol(own[0], own[1], own[2].features, num_classes, torch.initial_seed()).cpu()
+                scores = protocol(train, val, test.features, num_classes, torch.initial_seed()).to(pl_module.device)
             micro = multiclass_accuracy(scores, test.target, num_classes, average="micro")
             macro = multiclass_accuracy(scores, test.target, num_classes, average="macro")
             pl_module.log(f"{self.prefix}{protocol.name}/top1", micro, rank_zero_only=True)

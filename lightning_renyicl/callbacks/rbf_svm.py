@@ -79,9 +79,8 @@ class RBFSVM(Callback):
             return
         features, target = in_order(rows_seen(loader, len(target)), features, target)
         known = target >= 0
-        check_labels(
-            target[known], self.folds
-        )  # on every process, since one that fails alone leaves the others waiting
+        # on every process, since one that fails alone leaves the others waiting
+        check_labels(target[known], self.folds)
         if not trainer.is_global_zero:
             return
         folds = nested_svm(features[known], target[known], torch.initial_seed(), self.folds, self.inner_folds)

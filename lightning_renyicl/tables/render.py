@@ -138,7 +138,7 @@ def metrics(spec: Spec) -> str:
     """What cells show, and which ones where it isn't the same in all."""
     columns: dict[str, dict[str, None]] = {}
     for row in spec.rows:
-        for column in spec.columns:
+        for column in spec.rows[row].only or spec.columns:
             columns.setdefault(spec.metric_of(row, column), {})[column] = None
     if len(columns) == 1:
         return f"`{next(iter(columns))}`"

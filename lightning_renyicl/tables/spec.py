@@ -171,10 +171,10 @@ def load(name: str) -> Spec:
             for other in (*(one.difference or ()), *filter(None, [one.gain_over])):
                 if other not in lines[kind]:
                     raise ValueError(f"{path}: {one.label} names {other}, which is none of the {kind}")
-    for one in (*lines["rows"].values(), *lines["columns"].values()):
-        stray = [other for other in one.only if other not in lines["columns"]]
-        if stray or (one.only and one in lines["columns"].values()):
-            raise ValueError(f"{path}: {one.label}: only is for rows, and names columns, got {', '.join(one.only)}")
+    wrong = [one for one in lines["rows"].values() if not lines["columns"].keys() >= set(one.only)]
+    wrong += [one for one in lines["columns"].values() if one.only]
+    for one in wrong:
+        raise ValueError(f"{path}: {one.label}: only is for rows, and names columns, got {', '.join(one.only)}")
     seeds = SEEDS | (content.get("seeds") or {})
     notes = strings(path, "notes", content.get("notes"))
     spec = Spec(name=name, **{**content, **lines, "seeds": seeds, "notes": notes})
