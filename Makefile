@@ -26,7 +26,7 @@ $(VENV)/installed: setup.cfg pyproject.toml
 	$(BIN)/python -m pip install --quiet --editable '.[dev]'
 	@touch $@
 
-demo: $(VENV)/installed ## train on digits as images, rows and graphs; results/demo.md and demo.png
+demo: $(VENV)/installed ## train on digits as images, rows and graphs; runs/demo/demo.md and demo.png
 	$(BIN)/python -m lightning_renyicl.demo
 
 tables: $(VENV)/installed ## list the tables and their state

@@ -21,7 +21,6 @@ from lightning_renyicl.demo.runs import CONFIGS, Job, Outcome, train
 
 SEEDS = 3
 ROOT = Path("runs/demo")
-RESULTS = Path("results")
 
 _progress: Any = None
 
@@ -63,11 +62,11 @@ def main() -> None:
                 os._exit(130)  # the pool's own exit would wait for its workers
             raise
         pool.shutdown()
-    RESULTS.mkdir(exist_ok=True)
     text = report.table(outcomes)
-    (RESULTS / "demo.md").write_text(text)
-    report.picture(outcomes, RESULTS / "demo.png")
-    print(f"\n{text}\nsaved {RESULTS / 'demo.md'} and {RESULTS / 'demo.png'} in {time.perf_counter() - start:.0f} s")
+    ROOT.mkdir(parents=True, exist_ok=True)
+    (ROOT / "demo.md").write_text(text)
+    report.picture(outcomes, ROOT / "demo.png")
+    print(f"\n{text}\nsaved {ROOT / 'demo.md'} and {ROOT / 'demo.png'} in {time.perf_counter() - start:.0f} s")
 
 
 def _wait(futures: list[Future[Outcome]], progress: Any) -> list[Outcome]:
