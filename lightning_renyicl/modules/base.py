@@ -66,6 +66,7 @@ class ContrastiveModule(LightningModule):
         self.momentum_target = None if momentum is None else MomentumTarget(backbone, self.projector, momentum)
         self._optimizer = optimizer
         self._scheduler = scheduler
+        self._loss: Tensor | None = None  # of the last training step
 
     def forward(self, x: Any) -> Tensor:
         """The representation ``[N, num_features]``: what probes, ``predict`` and export see."""
@@ -83,17 +84,18 @@ class ContrastiveModule(LightningModule):
             targets = [self.momentum_target(view) for view in views[:2]]
         loss, logs = self.objective(online, targets)
         first = features[0].detach()
-        logs = {**logs, "feature_std": feature_std(first)} if self.logs_now else {}
-        logs["loss"] = loss.detach()
-        self.log_dict({f"train/{name}": value for name, value in logs.items()}, batch_size=len(target))
+        self._loss = loss.detach()
+        if self.logs_now:
+            logs = {**logs, "feature_std": feature_std(first), "loss": self._loss}
+            self.log_dict({f"train/{name}": value for name, value in logs.items()}, batch_size=len(target))
         return {"loss": loss, "features": first, "target": target}
 
     @property
     def logs_now(self) -> bool:
-        """Whether this training step logs more than its loss: where loggers look, and in the last batch of an epoch.
+        """Whether this training step logs: where loggers look, and in the last batch of an epoch.
 
         Every metric of a step costs as much as a layer of a small network. Callbacks that monitor something within an
-        epoch monitor ``train/loss``; of other metrics they see the last that loggers did.
+        epoch see what loggers saw last.
         """
         trainer = self._trainer
         if trainer is None or trainer.is_last_batch:
@@ -131,10 +133,9 @@ class ContrastiveModule(LightningModule):
 
     def on_train_epoch_end(self) -> None:
         """Stops a run whose loss is not finite, before its checkpoint replaces the last good one."""
-        loss = self.trainer.callback_metrics.get("train/loss")
-        if loss is not None and not torch.isfinite(loss):
+        if self._loss is not None and not torch.isfinite(self._loss):
             raise ValueError(
-                f"the training loss is {loss.item()} after epoch {self.trainer.current_epoch + 1}: lower the learning "
+                f"the training loss is {self._loss.item()} after epoch {self.trainer.current_epoch + 1}: lower the learning "
                 "rate, and look at train/feature_std, which falls towards 0 when features collapse"
             )
 
@@ -153,8 +154,9 @@ class ContrastiveModule(LightningModule):
             return
         coefficient = cosine_momentum(self.momentum_target.coefficient, self.trainer.global_step, self.total_steps)
         self.momentum_target.update(self.backbone, self.projector, coefficient)
-        # as a tensor on the CPU: Lightning copies a number to the device, which waits for it
-        self.log("train/momentum", torch.tensor(coefficient))
+        if self.logs_now:
+            # as a tensor on the CPU: Lightning copies a number to the device, which waits for it
+            self.log("train/momentum", torch.tensor(coefficient))
 
 
 def feature_std(features: Tensor) -> Tensor:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 
 
 def frame(rows, seed):
@@ -25,6 +28,20 @@ SMALL = [
     *("--model.backbone.widths", "[16, 16]", "--model.projector.widths", "[16, 8]", "--data.batch_size", "32"),
     *("--trainer.accelerator", "cpu", "--model.scheduler.warmup_epochs", "1"),
 ]
+
+PROTOCOLS = """
+trainer:
+  callbacks:
+    - class_path: FrozenFeatures
+      init_args:
+        protocols:
+          - class_path: LinearSGD
+          - class_path: PseudoInverse
+    - class_path: RawColumns
+      init_args:
+        protocols:
+          - class_path: GradientBoosting
+"""
 
 
 @pytest.fixture
@@ -57,6 +74,40 @@ def test_embeddings_of_another_file(command, trained, tmp_path):
     assert len(features) == 4
     pd.testing.assert_frame_equal(with_labels[features], without[features])
     assert np.isfinite(without[features]).all(axis=None)
+
+
+def test_protocols_on_two_processes_are_those_of_one(command, process, configs, tmp_path):
+    frame(201, seed=0).to_csv(tmp_path / "mine.csv", index=False)
+    overlay = tmp_path / "protocols.yaml"
+    overlay.write_text(PROTOCOLS)
+    flags = ["--data.file", "mine.csv", "--data.target", "label", "--data.impute", "true"]
+    outcome = command("fit", "--config", configs / "own_table.yaml", "--config", overlay, *flags, *SMALL)
+    assert outcome.code == 0, outcome.err
+    run = tmp_path / "runs" / "own_table+protocols" / "seed0"
+    scores = []
+    for devices in (1, 2):
+        outcome = process(
+            tmp_path, "-m", "lightning_renyicl", "test", "--ckpt_path", run / "checkpoints" / "last.ckpt",
+            f"--trainer.devices={devices}",
+        )  # fmt: skip
+        assert outcome.code == 0, outcome.err
+        scores.append(json.loads((run / "test" / "result.json").read_text())["metrics"])
+    assert {"linear_sgd/top1", "pseudo_inverse/top1", "raw/gradient_boosting/top1"} < scores[0].keys()
+    assert scores[0] == pytest.approx(scores[1], abs=1e-6)
+
+
+def test_rows_of_the_test_file_have_no_influence_on_training(command, configs, tmp_path):
+    frame(200, seed=0).to_csv(tmp_path / "mine.csv", index=False)
+    weights = []
+    for seed in (1, 2):
+        frame(50 * seed, seed).assign(size=10.0**seed).to_csv(tmp_path / f"test{seed}.csv", index=False)
+        flags = ["--data.file", "mine.csv", "--data.target", "label", "--data.impute", "true"]
+        flags += ["--data.test_file", f"test{seed}.csv", "--trainer.default_root_dir", f"run{seed}"]
+        outcome = command("fit", "--config", configs / "own_table.yaml", *flags, *SMALL)
+        assert outcome.code == 0, outcome.err
+        path = tmp_path / f"run{seed}" / "checkpoints" / "last.ckpt"
+        weights.append(torch.load(path, weights_only=True)["state_dict"])
+    torch.testing.assert_close(weights[0], weights[1], rtol=0, atol=0)
 
 
 def test_test_repeats_on_the_same_split(command, trained):

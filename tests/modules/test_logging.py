@@ -36,14 +36,17 @@ def test_loggers_get_all_that_they_look_at(build, fit, every):
     assert all(names <= logged for logged in records.steps.values())
 
 
-def test_callbacks_see_the_loss_of_every_batch_and_everything_at_the_end_of_an_epoch(build, fit):
+@pytest.mark.parametrize("every", [3, 50])
+def test_callbacks_see_what_loggers_do_and_everything_at_the_end_of_an_epoch(build, fit, every):
     all_of_them, some = Seen(), Seen()
-    for seen, every in ((all_of_them, 1), (some, 50)):
-        fit(build(), callbacks=[seen], log_every_n_steps=every, max_epochs=2)
-    assert [m["train/loss"] for m in some.metrics] == [m["train/loss"] for m in all_of_them.metrics]
-    for last in (4, 9):
-        assert some.metrics[last] == all_of_them.metrics[last]
-    assert set(some.metrics[0]) == {"train/loss"}
+    for seen, steps in ((all_of_them, 1), (some, every)):
+        fit(build(momentum=0.9), callbacks=[seen], log_every_n_steps=steps, max_epochs=2)
+    assert {"train/loss", "train/momentum"} < set(all_of_them.metrics[0])
+    last = {}
+    for step, (ours, theirs) in enumerate(zip(some.metrics, all_of_them.metrics, strict=True)):
+        if (step + 1) % every == 0 or step in (4, 9):
+            last = theirs
+        assert ours == last
 
 
 def test_a_loss_that_is_not_finite_is_noticed_within_an_epoch(build, fit):
