@@ -185,6 +185,8 @@ class RenyiCLI(LightningCLI):
 
     def _prepare_subcommand_kwargs(self, subcommand: str) -> dict[str, Any]:
         kwargs = super()._prepare_subcommand_kwargs(subcommand)
+        if subcommand == "predict":
+            kwargs["return_predictions"] = False  # they are in the file, and all of them may not fit in memory
         continues = subcommand == "fit" and not self.fresh and self.folder.checkpoint.exists()
         if continues and kwargs.get("ckpt_path") is None:
             rank_zero_info(f"continuing {self.folder.path} from {self.folder.checkpoint.name}")

@@ -2,38 +2,81 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
-from lightning.pytorch import LightningModule, Trainer
-from lightning.pytorch.callbacks import BasePredictionWriter
+from lightning.pytorch import Callback, LightningModule, Trainer
+from torch import Tensor
 
-from lightning_renyicl.callbacks.rows import rows_seen
+from lightning_renyicl.atomic import replacing
+from lightning_renyicl.callbacks.rows import rows_drawn
+
+if TYPE_CHECKING:
+    from pyarrow.parquet import ParquetWriter
+
+GROUP = 2**24
+"""Numbers that are written at once, 64 MiB of them: what is in memory doesn't grow with the data."""
 
 
-class EmbeddingWriter(BasePredictionWriter):
+class EmbeddingWriter(Callback):
     """Writes representations to ``embeddings.parquet`` in the run folder.
 
     Columns: ``row`` (the sample's number in its data set), ``target`` (−1 where unknown), ``feature_0`` … On several
-    processes each writes its share, ``embeddings-RANK.parquet``.
+    processes each writes its share, ``embeddings-RANK.parquet``. The file is there once it is whole.
     """
 
     def __init__(self) -> None:
-        super().__init__(write_interval="epoch")
+        self._file = ExitStack()
+        self._writer: ParquetWriter | None = None
+        self._waiting: list[tuple[Tensor, Tensor]] = []  # features and targets that are not written yet
+        self._rows = torch.empty(0)
+        self._written = 0
 
-    def write_on_epoch_end(
-        self, trainer: Trainer, pl_module: LightningModule, predictions: Sequence[Any], batch_indices: Sequence[Any]
+    def on_predict_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        self._rows, self._written, self._writer = rows_drawn(trainer.predict_dataloaders), 0, None
+
+    def on_predict_batch_end(
+        self, trainer: Trainer, pl_module: LightningModule, outputs: Any, batch: Any, batch_idx: int, *_: int
     ) -> None:
-        import pandas as pd
+        self._waiting.append((outputs["features"].float().cpu(), outputs["target"].cpu()))
+        if sum(features.numel() for features, _ in self._waiting) >= GROUP:
+            self._write(self._path(trainer))
 
-        features = torch.cat([p["features"] for p in predictions]).float().cpu().numpy()
-        frame = pd.DataFrame(features, columns=[f"feature_{i}" for i in range(features.shape[1])])
-        frame.insert(0, "target", torch.cat([p["target"] for p in predictions]).cpu().numpy())
-        frame.insert(0, "row", rows_seen(trainer.predict_dataloaders, len(frame)).numpy())
+    def on_predict_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        path = self._path(trainer)
+        if self._waiting:
+            self._write(path)
+        self._file.close()
+        if self._writer is not None:
+            features = len(self._writer.schema.names) - 2
+            print(f"{self._written} embeddings of {features} features: {path}")
+
+    def on_exception(self, trainer: Trainer, pl_module: LightningModule, exception: BaseException) -> None:
+        self._waiting.clear()
+        self._file.__exit__(type(exception), exception, exception.__traceback__)
+
+    @staticmethod
+    def _path(trainer: Trainer) -> Path:
         share = f"-{trainer.global_rank}" if trainer.world_size > 1 else ""
-        path = Path(trainer.default_root_dir) / f"embeddings{share}.parquet"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        frame.to_parquet(path, index=False)
-        print(f"{len(frame)} embeddings of {features.shape[1]} features: {path}")
+        return Path(trainer.default_root_dir) / f"embeddings{share}.parquet"
+
+    def _write(self, path: Path) -> None:
+        """Adds what is waiting to the file, which the first call opens."""
+        import pandas as pd
+        import pyarrow as pa
+        from pyarrow.parquet import ParquetWriter
+
+        features, target = (torch.cat(column) for column in zip(*self._waiting, strict=True))
+        self._waiting.clear()
+        frame = pd.DataFrame(features.numpy(), columns=[f"feature_{i}" for i in range(features.shape[1])])
+        frame.insert(0, "target", target.numpy())
+        frame.insert(0, "row", self._rows[self._written :][: len(target)].numpy())
+        table = pa.Table.from_pandas(frame, preserve_index=False)
+        if self._writer is None:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            partial = self._file.enter_context(replacing(path))
+            self._writer = self._file.enter_context(ParquetWriter(partial, table.schema))
+        self._writer.write_table(table)
+        self._written += len(target)

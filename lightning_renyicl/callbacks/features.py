@@ -8,7 +8,7 @@ import torch
 from lightning.pytorch import Trainer
 from torch import Tensor, nn
 
-from lightning_renyicl.callbacks.rows import rows_seen
+from lightning_renyicl.callbacks.rows import rows_drawn
 from lightning_renyicl.distributed import world_group
 
 
@@ -30,7 +30,7 @@ def features_of(trainer: Trainer, split: str, encoder: nn.Module) -> tuple[Tenso
             parts.append((encoder(x).float().cpu(), target.cpu()))
     encoder.train(training)
     features, target = (torch.cat(column) for column in zip(*parts, strict=True))
-    features, target = in_order(rows_seen(loader, len(target)), features, target)
+    features, target = in_order(rows_drawn(loader)[: len(target)], features, target)
     return features[target >= 0], target[target >= 0]
 
 

@@ -1,4 +1,4 @@
-"""Which samples a pass over a split has seen."""
+"""Which samples a pass over a split sees."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import torch
 from torch import Tensor
 
 
-def rows_seen(loader: Any, count: int) -> Tensor:
-    """The rows in the data of the first ``count`` samples that this process got, ``[count]``.
+def rows_drawn(loader: Any) -> Tensor:
+    """The rows in the data of this process's samples, ``[M]``, in the order in which the loader's sampler draws them.
 
-    Samples come in the order in which the loader's sampler draws rows; limits on batches leave the last ones out.
+    Limits on batches leave the last ones out.
     """
-    return torch.cat([torch.as_tensor(row).reshape(-1) for row in loader.sampler])[:count]
+    return torch.cat([torch.as_tensor(row).reshape(-1) for row in loader.sampler])

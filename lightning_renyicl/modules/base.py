@@ -135,8 +135,8 @@ class ContrastiveModule(LightningModule):
         """Stops a run whose loss is not finite, before its checkpoint replaces the last good one."""
         if self._loss is not None and not torch.isfinite(self._loss):
             raise ValueError(
-                f"the training loss is {self._loss.item()} after epoch {self.trainer.current_epoch + 1}: lower the learning "
-                "rate, and look at train/feature_std, which falls towards 0 when features collapse"
+                f"the training loss is {self._loss.item()} after epoch {self.trainer.current_epoch + 1}: lower the "
+                "learning rate, and look at train/feature_std, which falls towards 0 when features collapse"
             )
 
     def _total_steps(self) -> int:

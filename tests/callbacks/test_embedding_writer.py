@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from datamodules import FakeTable
-from lightning_renyicl.callbacks import EmbeddingWriter
+from lightning_renyicl.callbacks import EmbeddingWriter, embedding_writer
 
 
 class OddTable(FakeTable):
@@ -21,8 +21,10 @@ class OddTable(FakeTable):
         return samples
 
 
+@pytest.mark.parametrize("group", [1, 200, 2**24])
 @pytest.mark.parametrize("batch_size", [50, 7, 101])
-def test_rows_order_and_values(tmp_path, make, quiet_trainer, capsys, batch_size):
+def test_rows_order_and_values(tmp_path, make, quiet_trainer, capsys, monkeypatch, batch_size, group):
+    monkeypatch.setattr(embedding_writer, "GROUP", group)
     module, data = make(OddTable, num_samples=128, batch_size=batch_size)
     quiet_trainer(callbacks=[EmbeddingWriter()]).predict(module, data, return_predictions=False)
     frame = pd.read_parquet(tmp_path / "embeddings.parquet")
@@ -33,7 +35,7 @@ def test_rows_order_and_values(tmp_path, make, quiet_trainer, capsys, batch_size
     assert frame["target"].tolist()[:4] == [-1] * 4
     with torch.no_grad():
         expected = module.eval()(data.samples.rows[rows])
-    found = torch.from_numpy(frame.filter(like="feature_").to_numpy())
+    found = torch.tensor(frame.filter(like="feature_").to_numpy())
     torch.testing.assert_close(found, expected)
     assert "101 embeddings of 16 features" in capsys.readouterr().out
 
@@ -52,3 +54,34 @@ def test_a_limit_on_batches(tmp_path, make, quiet_trainer):
     )
     frame = pd.read_parquet(tmp_path / "embeddings.parquet")
     assert frame["row"].tolist() == data.samples.splits["test"][:32].tolist()
+
+
+def test_a_failure_leaves_the_file_of_before(tmp_path, make, quiet_trainer, monkeypatch):
+    monkeypatch.setattr(embedding_writer, "GROUP", 1)
+    module, data = make(num_samples=128)
+    trainer = quiet_trainer(callbacks=[EmbeddingWriter()])
+    trainer.predict(module, data, return_predictions=False)
+    before = (tmp_path / "embeddings.parquet").read_bytes()
+
+    steps = iter(range(3))
+
+    def fail(batch):
+        if next(steps) == 2:
+            raise RuntimeError("no memory")
+        return {"features": torch.zeros(len(batch[1]), 3), "target": batch[1]}
+
+    module.predict_step = fail
+    with pytest.raises(RuntimeError, match="no memory"):
+        trainer.predict(module, data, return_predictions=False)
+    assert [path.name for path in tmp_path.iterdir()] == ["embeddings.parquet"]
+    assert (tmp_path / "embeddings.parquet").read_bytes() == before
+
+
+def test_the_same_writer_writes_again(tmp_path, make, quiet_trainer):
+    module, data = make()
+    trainer = quiet_trainer(callbacks=[EmbeddingWriter()])
+    frames = []
+    for _ in range(2):
+        trainer.predict(module, data, return_predictions=False)
+        frames.append(pd.read_parquet(tmp_path / "embeddings.parquet"))
+    pd.testing.assert_frame_equal(*frames)
