@@ -1,0 +1,59 @@
+"""The mutual information that critics' scores tell, over batches and processes."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+from torchmetrics import Metric
+
+from lightning_renyicl.distributed import world_group
+from lightning_renyicl.mutual_information.ratios import check_ratio_alpha, log_ratio, row_log_ratio
+
+
+class MutualInformation(Metric):
+    """The mean of log r over positive pairs, in nats, and the share of pairs that have none.
+
+    Each batch is normalised by its own negatives, over all processes; batches are averaged pair by pair.
+
+    Args:
+        alpha: skew of the bound that trained the critic, for one normaliser a batch, :func:`ratios.log_ratio`; None for
+            one an anchor, :func:`ratios.row_log_ratio`.
+        kwargs: of ``torchmetrics.Metric``.
+
+    Returns:
+        From ``compute``: ``mutual_information``, NaN if no pair has a ratio, and ``invalid``, a share.
+
+    Raises:
+        ValueError: alpha out of [0, 1).
+    """
+
+    higher_is_better = None
+    is_differentiable = False
+    full_state_update = False
+    total: Tensor
+    pairs: Tensor
+    invalid: Tensor
+
+    def __init__(self, alpha: float | None = None, **kwargs: object) -> None:
+        super().__init__(**kwargs)
+        if alpha is not None:
+            check_ratio_alpha(alpha)
+        self.alpha = alpha
+        self.add_state("total", torch.zeros(()), dist_reduce_fx="sum")
+        self.add_state("pairs", torch.zeros((), dtype=torch.long), dist_reduce_fx="sum")
+        self.add_state("invalid", torch.zeros((), dtype=torch.long), dist_reduce_fx="sum")
+
+    def update(self, p: Tensor, n: Tensor) -> None:
+        """Adds a batch: scores of positive pairs ``[N]`` or ``[N, P]``, of negative ones with K more at the end."""
+        p, n = p.detach(), n.detach()
+        ratios = row_log_ratio(p, n) if self.alpha is None else log_ratio(p, n, self.alpha, world_group())
+        valid = ~ratios.isnan()
+        self.total += ratios.nan_to_num(0.0).sum()
+        self.pairs += ratios.numel()
+        self.invalid += ratios.numel() - valid.sum()
+
+    def compute(self) -> dict[str, Tensor]:
+        return {
+            "mutual_information": self.total / (self.pairs - self.invalid),
+            "invalid": self.invalid / self.pairs,
+        }
