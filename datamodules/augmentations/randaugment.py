@@ -170,8 +170,8 @@ class RandAugment(Augmentation):
                 )
             self._seen = True
         draws = self.draw(len(batch), generator)
-        images = batch.mul(255).round_().clamp_(0, 255).byte()
+        images = batch.float().mul(255).round_().clamp_(0, 255).byte()
         for operation, argument, cubic in zip(draws.operation, draws.argument, draws.cubic, strict=True):
             images = augment(images, operation, argument, cubic)
         acts = (draws.operation != NONE).any(0).to(batch.device)
-        return torch.where(acts.view(-1, 1, 1, 1), images.to(batch.dtype).div_(255), batch)
+        return torch.where(acts.view(-1, 1, 1, 1), images.float().div_(255).to(batch.dtype), batch)

@@ -11,7 +11,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 GREY = 128
-ROUNDING = 2**-10
+ROUNDING = 2**-13
 """More than sums in float32 fall below a whole number, which Pillow's in float64 reach."""
 
 
