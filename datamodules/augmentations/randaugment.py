@@ -70,7 +70,7 @@ class Draws:
 
 
 def arguments(operation: Tensor, level: Tensor, negative: Tensor) -> Tensor:
-    """Arguments of operations at levels in 0..10, all of one shape; those that may have a sign do where ``negative``."""
+    """Arguments of operations at levels in 0..10; those that may have a sign have it where ``negative``."""
     low, high = torch.tensor([*(_RANGES[name] for name in NAMES), (0.0, 0.0)], dtype=level.dtype)[operation].unbind(-1)
     argument = level / 10 * (high - low) + low
     whole = torch.tensor([*(name in WHOLE for name in NAMES), False])[operation]
