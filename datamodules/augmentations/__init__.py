@@ -1,7 +1,8 @@
 """Augmentations: random maps of whole batches, each sample with its own draw."""
 
 from datamodules.augmentations.base import Augmentation, Compose, Identity, RandomChoice
-from datamodules.augmentations.color import ColorJitter, Grayscale
+from datamodules.augmentations.blur import GaussianBlur
+from datamodules.augmentations.color import ColorJitter, Grayscale, Solarize
 from datamodules.augmentations.edge_perturbation import EdgePerturbation
 from datamodules.augmentations.erasing import RandomErasing
 from datamodules.augmentations.graph import AttributeMask, NodeDrop, Subgraph
@@ -17,6 +18,7 @@ __all__ = [
     "Compose",
     "EdgePerturbation",
     "FeatureCorruption",
+    "GaussianBlur",
     "GraphCL",
     "Grayscale",
     "HorizontalFlip",
@@ -28,5 +30,6 @@ __all__ = [
     "RandomErasing",
     "RandomMask",
     "RandomResizedCrop",
+    "Solarize",
     "Subgraph",
 ]

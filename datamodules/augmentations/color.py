@@ -151,3 +151,21 @@ class Grayscale(Augmentation):
 
     def forward(self, batch: Tensor, generator: Generator) -> Tensor:
         return torch.where(chosen(batch, self.probability, generator), luma(batch), batch)
+
+
+class Solarize(Augmentation):
+    """Inverts the bright half of the values of an image (BYOL, Grill et al., 2020).
+
+    Args:
+        probability: of changing a sample; BYOL's is 0 for the first view and 0.2 for the second.
+
+    Raises:
+        ValueError: a probability outside [0, 1].
+    """
+
+    def __init__(self, probability: float = 0.2) -> None:
+        super().__init__()
+        self.probability = check_probability(probability)
+
+    def forward(self, batch: Tensor, generator: Generator) -> Tensor:
+        return torch.where(chosen(batch, self.probability, generator) & (batch >= 0.5), 1 - batch, batch)

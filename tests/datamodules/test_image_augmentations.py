@@ -15,13 +15,16 @@ from torchvision.transforms.v2 import functional as F
 from datamodules.augmentations import (
     ColorJitter,
     Compose,
+    GaussianBlur,
     Grayscale,
     HorizontalFlip,
     Normalize,
     RandAugment,
     RandomErasing,
     RandomResizedCrop,
+    Solarize,
 )
+from datamodules.augmentations.blur import blur_matrix, radius_of
 from datamodules.augmentations.image import resized_crop
 from datamodules.seeding import generator_at, global_random_state
 
@@ -32,6 +35,8 @@ RANDOM = {
     "jitter": ColorJitter(0.4, 0.4, 0.4, 0.1),
     "randaugment": RandAugment(),
     "gray": Grayscale(),
+    "blur": GaussianBlur(),
+    "solarize": Solarize(),
     "erasing": RandomErasing(),
     "hard": Compose(
         [
@@ -49,6 +54,7 @@ ALWAYS = {
     "crop": RandomResizedCrop(12),
     "jitter": ColorJitter(0.4, 0.4, 0.4, 0.1, probability=1),
     "randaugment": RandAugment(3, probability=1),
+    "blur": GaussianBlur(probability=1),
     "erasing": RandomErasing(probability=1),
 }
 
@@ -100,6 +106,8 @@ def test_each_sample_has_its_own_draw(augmentation):
         ColorJitter(0.4, 0.4, 0.4, 0.1, probability=0),
         ColorJitter(0, 0, 0, 0, probability=1),
         Grayscale(0),
+        GaussianBlur(0),
+        Solarize(0),
         RandAugment(probability=0),
         RandomErasing(0),
         RandomResizedCrop(16, scale=(1, 1), ratio=(1, 1)),
@@ -113,7 +121,14 @@ def test_identity_limits_are_exact(never):
 
 @pytest.mark.parametrize(
     "augmentation",
-    [HorizontalFlip(0.3), ColorJitter(0.4, 0.4, 0.4, 0.1, 0.3), Grayscale(0.3), RandomErasing(0.3)],
+    [
+        HorizontalFlip(0.3),
+        ColorJitter(0.4, 0.4, 0.4, 0.1, 0.3),
+        Grayscale(0.3),
+        GaussianBlur(0.3),
+        Solarize(0.3),
+        RandomErasing(0.3),
+    ],
     ids=lambda augmentation: type(augmentation).__name__,
 )
 def test_share_of_samples(augmentation):
@@ -186,6 +201,30 @@ def test_gray_is_torchvisions():
     batch = pictures(5)
     gray = Grayscale(1)(batch, generator_at(0))
     torch.testing.assert_close(gray, F.rgb_to_grayscale(batch, 3), atol=1e-6, rtol=0)
+
+
+@pytest.mark.parametrize("shape", [(16, 16), (64, 41), (224, 30)])
+def test_blur_is_torchvisions(shape):
+    batch, sigma = pictures(4, *shape), torch.tensor([0.1, 0.7, 1.3, 2.0])
+    radius = [radius_of(side) for side in shape]
+    down, across = (blur_matrix(sigma, side, r).unsqueeze(1) for side, r in zip(shape, radius, strict=True))
+    kernel = [2 * r + 1 for r in reversed(radius)]
+    expected = [F.gaussian_blur(image, kernel, [s.item()]) for image, s in zip(batch, sigma, strict=True)]
+    torch.testing.assert_close(down @ batch @ across.mT, torch.stack(expected), atol=1e-6, rtol=0)
+
+
+def test_blur_of_a_pixel_and_its_errors():
+    batch = pictures(5, 1, 3)
+    assert GaussianBlur(1)(batch, generator_at(0)).shape == batch.shape
+    for sigma in ((0.0, 1.0), (2.0, 1.0)):
+        with pytest.raises(ValueError, match="0 < smallest <= largest"):
+            GaussianBlur(0.5, sigma)
+
+
+def test_solarize_is_torchvisions():
+    batch = pictures(5).mul(255).byte()
+    result = Solarize(1)(batch / 255, generator_at(0))
+    torch.testing.assert_close(result, F.solarize(batch, 128) / 255, atol=1e-6, rtol=0)
 
 
 def test_normalize_is_torchvisions():
@@ -298,6 +337,8 @@ class TestRandomErasing:
     [
         HorizontalFlip,
         Grayscale,
+        GaussianBlur,
+        Solarize,
         RandomErasing,
         lambda p: ColorJitter(0, 0, 0, 0, p),
         lambda p: RandAugment(probability=p),
