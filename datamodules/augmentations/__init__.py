@@ -7,13 +7,14 @@ from datamodules.augmentations.edge_perturbation import EdgePerturbation
 from datamodules.augmentations.erasing import RandomErasing
 from datamodules.augmentations.graph import AttributeMask, NodeDrop, Subgraph
 from datamodules.augmentations.graphcl import GraphCL
-from datamodules.augmentations.image import HorizontalFlip, Normalize, RandomResizedCrop
+from datamodules.augmentations.image import CenterCrop, HorizontalFlip, Normalize, RandomResizedCrop
 from datamodules.augmentations.randaugment import RandAugment
 from datamodules.augmentations.table import FeatureCorruption, RandomMask
 
 __all__ = [
     "AttributeMask",
     "Augmentation",
+    "CenterCrop",
     "ColorJitter",
     "Compose",
     "EdgePerturbation",

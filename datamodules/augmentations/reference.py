@@ -31,21 +31,23 @@ def reference(augmentation: Augmentation) -> Transform:
 
 @reference.register
 def _(augmentation: Identity) -> Transform:
-    return lambda image: image
+    from torchvision.transforms import v2
+
+    return v2.Identity()
 
 
 @reference.register
 def _(augmentation: Compose) -> Transform:
     from torchvision.transforms import v2
 
-    return v2.Compose([reference(part) for part in augmentation.augmentations])
+    return v2.Compose([reference(part) for part in augmentation.augmentations])  # type: ignore[arg-type]
 
 
 @reference.register
 def _(augmentation: RandomChoice) -> Transform:
     from torchvision.transforms import v2
 
-    return v2.RandomChoice([reference(part) for part in augmentation.augmentations])
+    return v2.RandomChoice([reference(part) for part in augmentation.augmentations])  # type: ignore[arg-type]
 
 
 @reference.register
