@@ -5,6 +5,7 @@ from datamodules.cifar import CIFAR10, CIFAR100
 from datamodules.digits import DigitsGraph, DigitsImage, DigitsTable
 from datamodules.fake import FakeGraphs, FakeImages, FakeTable
 from datamodules.graphs import Graphs
+from datamodules.hugging_face import HuggingFaceImages
 from datamodules.image_folder import ImageFolder
 from datamodules.table import Table
 from datamodules.tu import TUDataset
@@ -22,6 +23,7 @@ __all__ = [
     "FakeTable",
     "Graphs",
     "Higgs",
+    "HuggingFaceImages",
     "ImageFolder",
     "InMemoryDataModule",
     "Samples",
