@@ -18,7 +18,7 @@ from torch import Tensor
 from datamodules.augmentations.base import Augmentation
 from datamodules.base import Samples
 from datamodules.download import download
-from datamodules.images import ImageDataModule
+from datamodules.images import Engine, ImageDataModule
 
 if TYPE_CHECKING:
     from torchvision import datasets
@@ -66,6 +66,8 @@ class CIFAR(ImageDataModule):
         batch_size: samples in a batch over all processes.
         root: folder of the archive ``cifar-….tar.gz`` or of what it unpacks to.
         val_share: share of the 50,000 that is set aside, in [0, 1).
+        engine: ``device`` or ``worker``, see :class:`ImageDataModule`.
+        num_workers: processes of the engine ``worker``.
 
     Raises:
         ValueError: a share outside [0, 1), or files that are damaged.
@@ -83,8 +85,10 @@ class CIFAR(ImageDataModule):
         batch_size: int = 512,
         root: str = "data",
         val_share: float = 0.1,
+        engine: Engine = "device",
+        num_workers: int = 4,
     ) -> None:
-        super().__init__(views, eval_augmentation, batch_size, self.num_labels)
+        super().__init__(views, eval_augmentation, batch_size, self.num_labels, engine, num_workers)
         if not 0 <= val_share < 1:
             raise ValueError(f"val_share must be in [0, 1), got {val_share}")
         self.root = Path(root).expanduser().absolute()
@@ -187,6 +191,8 @@ class CIFAR10(CIFAR):
         batch_size: samples in a batch over all processes.
         root: folder of the archive ``cifar-10-python.tar.gz`` or of what it unpacks to; may be read-only.
         val_share: share of the 50,000 training images that is set aside for validation; 0: all train, none validate.
+        engine: ``device`` or ``worker``, see :class:`ImageDataModule`.
+        num_workers: processes of the engine ``worker``.
     """
 
     num_labels = 10
@@ -203,6 +209,8 @@ class CIFAR100(CIFAR):
         batch_size: samples in a batch over all processes.
         root: folder of the archive ``cifar-100-python.tar.gz`` or of what it unpacks to; may be read-only.
         val_share: share of the 50,000 training images that is set aside for validation; 0: all train, none validate.
+        engine: ``device`` or ``worker``, see :class:`ImageDataModule`.
+        num_workers: processes of the engine ``worker``.
     """
 
     num_labels = 100

@@ -54,10 +54,13 @@ class StoredColumn(Sequence[Encoded]):
         if row >= len(self):
             raise IndexError(row)
         image = self.table[row][self.column] or {}
-        content, path = image.get("bytes"), image.get("path")
-        if content is None and not path:
-            raise ValueError(f"{self.name}, row {row}: there is no image")
-        return Encoded(f"{self.name}, row {row}", Path(path).read_bytes() if content is None else content)
+        content: bytes | None = image.get("bytes")
+        path: str | None = image.get("path")
+        if content is None:
+            if not path:
+                raise ValueError(f"{self.name}, row {row}: there is no image")
+            content = Path(path).read_bytes()
+        return Encoded(f"{self.name}, row {row}", content)
 
 
 class HuggingFaceImages(ImageDataModule):
