@@ -7,6 +7,7 @@ from datamodules.fake import FakeGraphs, FakeImages, FakeTable
 from datamodules.graphs import Graphs
 from datamodules.hugging_face import HuggingFaceImages
 from datamodules.image_folder import ImageFolder
+from datamodules.stl10 import STL10
 from datamodules.table import Table
 from datamodules.tu import TUDataset
 from datamodules.uci import CovType, Higgs
@@ -14,6 +15,7 @@ from datamodules.uci import CovType, Higgs
 __all__ = [
     "CIFAR10",
     "CIFAR100",
+    "STL10",
     "CovType",
     "DigitsGraph",
     "DigitsImage",
