@@ -90,15 +90,10 @@ class STL10(ImageDataModule):
     def load(self) -> Samples:
         self.prepare_data()
         contents = read_files(self.root, self._source.filename, self._names, self._source.url)
-        unlabelled, train, train_labels, test, test_labels = (contents.pop(name) for name in self._names)
-        images = [
-            self._images(part, name)
-            for part, name in zip((unlabelled, train, test), ("unlabeled_X", "train_X", "test_X"), strict=True)
-        ]
+        found = {Path(name).stem: contents[name] for name in self._names}
+        images = [self._images(found[f"{part}_X"], part) for part in ("unlabeled", "train", "test")]
         counts = [len(part) for part in images]
-        labels = [
-            self._labels(found[f"{name}_y"], count) for name, count in zip(("train", "test"), counts[1:], strict=True)
-        ]
+        labels = [self._labels(found["train_y"], counts[1]), self._labels(found["test_y"], counts[2])]
         target = torch.cat([torch.full((counts[0],), -1), *labels])
         labelled = np.arange(counts[0], counts[0] + counts[1])
         kept, val = stratified_split(target, self.val_share, labelled)
