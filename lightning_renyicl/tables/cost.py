@@ -19,7 +19,7 @@ SAME_COST = ("objectives", "grids")
 
 
 def estimate(runs: Sequence[Run]) -> int:
-    """Prints the runs that are to be made and their hours, one after the other, on this machine.
+    """Prints the runs that are to be made and their hours of training, one after the other, on this machine.
 
     Every configuration is timed for a few steps, on made-up data of the same shape where the table names some.
 
@@ -49,7 +49,8 @@ def estimate(runs: Sequence[Run]) -> int:
         total += hours
         print(f"{training.name}: {len(own)} runs of {each / 3600:.2f} hours, {hours:.2f} hours")
     missing = f", and {unknown} runs that could not be timed" if unknown else ""
-    print(f"{len(runs)} runs to make: {total:.1f} hours on this machine, one after the other{missing}")
+    print(f"{len(runs)} runs to make: {total:.1f} hours of training on this machine, one after the other{missing}")
+    print("evaluation at the end of a run is not counted")
     return 1 if unknown else 0
 
 
