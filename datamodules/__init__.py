@@ -7,6 +7,7 @@ from datamodules.fake import FakeGraphs, FakeImages, FakeTable
 from datamodules.graphs import Graphs
 from datamodules.hugging_face import HuggingFaceImages
 from datamodules.image_folder import ImageFolder
+from datamodules.imagenet import ImageNet, ImageNet100
 from datamodules.stl10 import STL10
 from datamodules.table import Table
 from datamodules.tu import TUDataset
@@ -27,6 +28,8 @@ __all__ = [
     "Higgs",
     "HuggingFaceImages",
     "ImageFolder",
+    "ImageNet",
+    "ImageNet100",
     "InMemoryDataModule",
     "Samples",
     "TUDataset",

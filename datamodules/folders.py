@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -36,14 +36,22 @@ def is_image(path: Path) -> bool:
     return path.suffix.lower() in ENDINGS and not path.name.startswith(".")
 
 
-def images_of(folder: Path) -> tuple[list[Encoded], list[str | None]]:
+def images_of(folder: Path, wanted: Collection[str] | None = None) -> tuple[list[Encoded], list[str | None]]:
     """Images of a split in the order of their paths, and the names of the folders of their classes.
+
+    Args:
+        folder: of the split.
+        wanted: names of classes, to leave others out; None: all.
 
     Raises:
         ValueError: no image, or images both in the folder itself and in folders within it.
     """
     flat = sorted(path for path in folder.iterdir() if is_image(path))
-    classes = sorted(path for path in folder.iterdir() if path.is_dir() and not path.name.startswith("."))
+    classes = sorted(
+        path
+        for path in folder.iterdir()
+        if path.is_dir() and not path.name.startswith(".") and (wanted is None or path.name in wanted)
+    )
     found = [(path, part.name) for part in classes for path in sorted(part.rglob("*")) if is_image(path)]
     if flat and found:
         raise ValueError(f"{folder} has images in itself, such as {flat[0].name}, and in {found[0][1]}: {LAYOUTS}")
