@@ -29,10 +29,10 @@ class ScaledResNet(ResNet):
     ) -> None:
         self.width = width
         super().__init__(block, layers, zero_init_residual=zero_init_residual)
-        self.fc = nn.Identity()  # type: ignore[assignment]
+        self.fc = nn.Identity()
         if cifar_stem:
             self.conv1 = nn.Conv2d(3, width, kernel_size=3, padding=1, bias=False)
-            self.maxpool = nn.Identity()  # type: ignore[assignment]
+            self.maxpool = nn.Identity()
         elif width != 64:
             self.conv1 = nn.Conv2d(3, width, kernel_size=7, stride=2, padding=3, bias=False)
         if cifar_stem or width != 64:
