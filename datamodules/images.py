@@ -88,6 +88,15 @@ class ImageDataModule(InMemoryDataModule):
         images: Tensor = rest(to_float(cut), generator_at(self.seed, device=cut.device))
         return images, target
 
+    def views_at(self, index: Tensor, epoch: int = 0) -> list[Tensor]:
+        """The views of some rows as an epoch might draw them, ``[N, 3, H, W]`` each on the CPU: to look at."""
+        generator = generator_at(self.seed, epoch)
+        if not self._streams:
+            images, _ = self.take(index)
+            return [view(images, generator) for view in self.views]
+        cuts, _ = self._batches(index, self._cuts)[epoch, index]
+        return [rest(to_float(cut), generator) for rest, cut in zip(self._rests, cuts, strict=True)]
+
     def train_dataloader(self) -> DataLoader:
         if not self._streams:
             return super().train_dataloader()
