@@ -11,7 +11,7 @@ TABLES := $(addprefix table,1 2 3 4 5 6 7 8 9 10 11 12 13 14 15) table-digits $(
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types imports format bench gpu-check tables $(TABLES)
+.PHONY: help demo show-augmentations test lint types imports format bench gpu-check tables $(TABLES)
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -75,6 +75,9 @@ imports: $(VENV)/installed ## which package may import which
 format: $(VENV)/installed ## mend style in place
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
+
+show-augmentations: $(VENV)/installed ## a picture of what CONFIG=file does to images; runs/augmentations.png
+	$(BIN)/python -m datamodules.show $(addprefix --config ,$(CONFIG)) $(FLAGS)
 
 bench: $(VENV)/installed ## speed as ratios; results/bench.json; with DATA=folder also on real graphs
 	DATA="$(DATA)" $(BIN)/python -m tests.benchmarks $(ONLY)

@@ -5,6 +5,10 @@ from datamodules.cifar import CIFAR10, CIFAR100
 from datamodules.digits import DigitsGraph, DigitsImage, DigitsTable
 from datamodules.fake import FakeGraphs, FakeImages, FakeTable
 from datamodules.graphs import Graphs
+from datamodules.hugging_face import HuggingFaceImages
+from datamodules.image_folder import ImageFolder
+from datamodules.imagenet import ImageNet, ImageNet100
+from datamodules.stl10 import STL10
 from datamodules.table import Table
 from datamodules.tu import TUDataset
 from datamodules.uci import CovType, Higgs
@@ -12,6 +16,7 @@ from datamodules.uci import CovType, Higgs
 __all__ = [
     "CIFAR10",
     "CIFAR100",
+    "STL10",
     "CovType",
     "DigitsGraph",
     "DigitsImage",
@@ -21,6 +26,10 @@ __all__ = [
     "FakeTable",
     "Graphs",
     "Higgs",
+    "HuggingFaceImages",
+    "ImageFolder",
+    "ImageNet",
+    "ImageNet100",
     "InMemoryDataModule",
     "Samples",
     "TUDataset",

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import gzip
 import io
 import pickle
-import tarfile
-import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,10 +12,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from datamodules.archives import read_files
 from datamodules.augmentations.base import Augmentation
 from datamodules.base import Samples
 from datamodules.download import download
-from datamodules.images import ImageDataModule
+from datamodules.images import Engine, ImageDataModule
 
 if TYPE_CHECKING:
     from torchvision import datasets
@@ -33,21 +31,6 @@ class _ArrayUnpickler(pickle.Unpickler):
         if module.split(".")[0] in ("numpy", "_codecs") and name in self.ALLOWED:
             return super().find_class(module, name)
         raise pickle.UnpicklingError(f"it names {module}.{name}")
-
-
-def _read_archive(path: Path, names: Iterable[str]) -> dict[str, bytes]:
-    """The contents of some files of a ``.tar.gz``, which is read to its end, so that its checksum is compared."""
-    contents = {}
-    with gzip.open(path) as stream:
-        with tarfile.open(fileobj=stream, mode="r|") as archive:
-            for member in archive:
-                name = member.name.removeprefix("./")
-                file = archive.extractfile(member) if name in names else None
-                if file is not None:
-                    contents[name] = file.read()
-        while stream.read(2**20):
-            pass
-    return contents
 
 
 class CIFAR(ImageDataModule):
@@ -66,6 +49,8 @@ class CIFAR(ImageDataModule):
         batch_size: samples in a batch over all processes.
         root: folder of the archive ``cifar-….tar.gz`` or of what it unpacks to.
         val_share: share of the 50,000 that is set aside, in [0, 1).
+        engine: ``device`` or ``worker``, see :class:`ImageDataModule`.
+        num_workers: processes of the engine ``worker``.
 
     Raises:
         ValueError: a share outside [0, 1), or files that are damaged.
@@ -83,8 +68,10 @@ class CIFAR(ImageDataModule):
         batch_size: int = 512,
         root: str = "data",
         val_share: float = 0.1,
+        engine: Engine = "device",
+        num_workers: int = 4,
     ) -> None:
-        super().__init__(views, eval_augmentation, batch_size, self.num_labels)
+        super().__init__(views, eval_augmentation, batch_size, self.num_labels, engine, num_workers)
         if not 0 <= val_share < 1:
             raise ValueError(f"val_share must be in [0, 1), got {val_share}")
         self.root = Path(root).expanduser().absolute()
@@ -126,10 +113,8 @@ class CIFAR(ImageDataModule):
     def load(self) -> Samples:
         self.prepare_data()
         train, test = self._files(True), self._files(False)
-        if self._unpacked():
-            place, contents = self.root, {name: (self.root / name).read_bytes() for name in train + test}
-        else:
-            place, contents = self._archive, self._unpack(train + test)
+        contents = read_files(self.root, self._source.filename, train + test, self._source.url)
+        place = self.root if self._unpacked() else self._archive
         images, labels = [], []
         for name in train + test:
             try:
@@ -144,18 +129,6 @@ class CIFAR(ImageDataModule):
         return Samples(
             rows, torch.cat(labels), {"train": kept, "val": held_out, "test": torch.arange(count, len(rows))}
         )
-
-    def _unpack(self, names: list[str]) -> dict[str, bytes]:
-        try:
-            contents = _read_archive(self._archive, names)
-        except (tarfile.TarError, gzip.BadGzipFile, EOFError, zlib.error) as error:
-            raise ValueError(
-                f"{self._archive} is damaged or cut short ({error}): delete it and get {self._source.url} again"
-            ) from error
-        missing = [name for name in names if name not in contents]
-        if missing:
-            raise ValueError(f"{self._archive} is not {self._source.url}: it has no {', '.join(missing)}")
-        return contents
 
     def _parse(self, content: bytes) -> tuple[Tensor, Tensor]:
         """Images ``[M, 3, 32, 32]`` and labels ``[M]`` of one file."""
@@ -187,6 +160,8 @@ class CIFAR10(CIFAR):
         batch_size: samples in a batch over all processes.
         root: folder of the archive ``cifar-10-python.tar.gz`` or of what it unpacks to; may be read-only.
         val_share: share of the 50,000 training images that is set aside for validation; 0: all train, none validate.
+        engine: ``device`` or ``worker``, see :class:`ImageDataModule`.
+        num_workers: processes of the engine ``worker``.
     """
 
     num_labels = 10
@@ -203,6 +178,8 @@ class CIFAR100(CIFAR):
         batch_size: samples in a batch over all processes.
         root: folder of the archive ``cifar-100-python.tar.gz`` or of what it unpacks to; may be read-only.
         val_share: share of the 50,000 training images that is set aside for validation; 0: all train, none validate.
+        engine: ``device`` or ``worker``, see :class:`ImageDataModule`.
+        num_workers: processes of the engine ``worker``.
     """
 
     num_labels = 100

@@ -6,6 +6,7 @@ import torch
 from torch import Generator, Tensor
 
 from datamodules.augmentations.base import Augmentation
+from datamodules.augmentations.host import on_host
 from datamodules.augmentations.image import check_probability, chosen
 
 BRIGHTNESS, CONTRAST, SATURATION, HUE = range(4)
@@ -17,11 +18,11 @@ def luma(batch: Tensor) -> Tensor:
     return (0.2989 * red + 0.587 * green + 0.114 * blue).unsqueeze(1)
 
 
-def blend(batch: Tensor, operation: Tensor, factor: Tensor) -> Tensor:
-    """One of brightness, contrast and saturation, each image its own.
+def blend_(batch: Tensor, operation: Tensor, factor: Tensor) -> None:
+    """One of brightness, contrast and saturation, each image its own, in place.
 
     All three are ``factor · image + (1 − factor) · reference``, cut to [0, 1]; the reference is black, the image's mean
-    brightness, or each pixel's brightness. Factor 1 changes nothing.
+    brightness, or each pixel's brightness.
 
     Args:
         batch: images ``[N, 3, H, W]``.
@@ -32,7 +33,7 @@ def blend(batch: Tensor, operation: Tensor, factor: Tensor) -> Tensor:
     pixel = luma(batch)  # [N, 1, H, W]
     reference = torch.where(operation == SATURATION, pixel, pixel.mean((-2, -1), keepdim=True))
     rest = torch.where(operation == BRIGHTNESS, 0, 1 - factor)
-    return torch.addcmul(rest * reference, batch, factor).clamp_(0, 1)
+    torch.addcmul(rest * reference, batch, factor, out=batch).clamp_(0, 1)
 
 
 def rotate_hue(batch: Tensor, shift: Tensor) -> Tensor:
@@ -96,33 +97,42 @@ class ColorJitter(Augmentation):
         factors = torch.stack([low + (high - low) * share for (low, high), share in zip(bounds, u, strict=True)], 1)
         return factors, torch.rand(n, 4, generator=generator, device=generator.device).argsort(1)
 
-    def jitter(self, batch: Tensor, factors: Tensor, order: Tensor) -> Tensor:
-        """Applies the four operations to every image.
+    def jitter(self, batch: Tensor, factors: Tensor, order: Tensor, acts: Tensor) -> Tensor:
+        """Applies the four operations to images, each in its own order.
 
-        Only the blends that a sample has before its hue, and those after, differ from one sample to the next. So there
-        are three steps of blending, the hue, and three more steps; a sample sits out three of the six.
+        Images are sorted by the place of their hue, so that those with a blend in the first, second or third place
+        before it, or after it, lie side by side.
 
         Args:
             batch: images ``[N, 3, H, W]``.
-            factors: as :meth:`draw` gives them, ``[N, 4]``.
-            order: operations in the order of application, ``[N, 4]``.
+            factors: as :meth:`draw` gives them, ``[N, 4]``, on the CPU.
+            order: operations in the order of application, ``[N, 4]``, on the CPU.
+            acts: which images to change, ``[N]``, on the CPU.
         """
-        place = (order == HUE).int().argmax(1)  # [N]
-        for step in (0, 1, 2):
-            batch = self._blend(batch, factors, order[:, step], step < place)
-        if self.hue:
-            batch = rotate_hue(batch, factors[:, HUE])
-        for step in (1, 2, 3):
-            batch = self._blend(batch, factors, order[:, step], step > place)
-        return batch
+        place = torch.where(acts, (order == HUE).int().argmax(1), 4)  # of the hue; 4 for images that stay
+        sorting = place.argsort()
+        ends = place.bincount(minlength=5).cumsum(0).tolist()  # of images with the hue in places 0, 1 …
+        operations = order[sorting].to(batch.device)
+        factors = factors[sorting].to(batch.device)
+        images = batch.index_select(0, sorting.to(batch.device))
+        changed = images[: ends[3]]
 
-    def _blend(self, batch: Tensor, factors: Tensor, operation: Tensor, takes_part: Tensor) -> Tensor:
-        factor = factors.gather(1, operation.unsqueeze(1)).squeeze(1)
-        return blend(batch, operation, torch.where(takes_part, factor, 1))
+        def blend(rows: slice, step: int) -> None:
+            operation = operations[rows, step]
+            blend_(images[rows], operation, factors[rows].gather(1, operation.unsqueeze(1)).squeeze(1))
+
+        for step in (0, 1, 2):
+            blend(slice(ends[step], ends[3]), step)
+        if self.hue:
+            changed.copy_(rotate_hue(changed, factors[: ends[3], HUE]))
+        for step in (1, 2, 3):
+            blend(slice(ends[step - 1]), step)
+        return images.index_select(0, sorting.argsort().to(batch.device))
 
     def forward(self, batch: Tensor, generator: Generator) -> Tensor:
-        acts = chosen(batch, self.probability, generator)
-        return torch.where(acts, self.jitter(batch, *self.draw(len(batch), generator)), batch)
+        host = on_host(generator)
+        acts = torch.rand(len(batch), generator=host) < self.probability
+        return self.jitter(batch, *self.draw(len(batch), host), acts)
 
 
 class Grayscale(Augmentation):
@@ -141,3 +151,21 @@ class Grayscale(Augmentation):
 
     def forward(self, batch: Tensor, generator: Generator) -> Tensor:
         return torch.where(chosen(batch, self.probability, generator), luma(batch), batch)
+
+
+class Solarize(Augmentation):
+    """Inverts the bright half of the values of an image (BYOL, Grill et al., 2020).
+
+    Args:
+        probability: of changing a sample; BYOL's is 0 for the first view and 0.2 for the second.
+
+    Raises:
+        ValueError: a probability outside [0, 1].
+    """
+
+    def __init__(self, probability: float = 0.2) -> None:
+        super().__init__()
+        self.probability = check_probability(probability)
+
+    def forward(self, batch: Tensor, generator: Generator) -> Tensor:
+        return torch.where(chosen(batch, self.probability, generator) & (batch >= 0.5), 1 - batch, batch)

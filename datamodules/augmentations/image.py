@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Generator, Tensor
@@ -160,6 +161,38 @@ class RandomResizedCrop(Augmentation):
     def forward(self, batch: Tensor, generator: Generator) -> Tensor:
         height, width = batch.shape[-2:]
         return resized_crop(batch, *self.boxes(len(batch), height, width, generator), self.size)
+
+
+class CenterCrop(Augmentation):
+    """The middle of an image whose shorter side was resized: evaluation on ImageNet. Draws nothing.
+
+    Args:
+        size: pixels of the result's sides.
+        resize: pixels of the shorter side before, 256 for a size of 224.
+
+    Shapes:
+        ``[N, C, H, W]`` to ``[N, C, size, size]``.
+
+    Raises:
+        ValueError: sizes out of order or below 1.
+    """
+
+    def __init__(self, size: int, resize: int) -> None:
+        super().__init__()
+        if not 1 <= size <= resize:
+            raise ValueError(f"sizes must be 1 <= size <= resize, got {size} and {resize}")
+        self.size = size
+        self.resize = resize
+
+    def of_image(self, image: Any) -> Any:
+        """Of a PIL image, or of a batch of tensors."""
+        from torchvision.transforms.v2.functional import center_crop, resize
+
+        return center_crop(resize(image, [self.resize], antialias=True), [self.size, self.size])
+
+    def forward(self, batch: Tensor, generator: Generator) -> Tensor:
+        middle: Tensor = self.of_image(batch)
+        return middle
 
 
 class HorizontalFlip(Augmentation):

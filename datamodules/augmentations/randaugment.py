@@ -1,24 +1,113 @@
-"""RandAugment with timm's operations and probabilities."""
+"""RandAugment on whole batches, with timm's operations and probabilities."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
-import numpy as np
 import torch
-from PIL import Image, ImageOps
 from torch import Generator, Tensor
 
+from datamodules.augmentations import operations as op
+from datamodules.augmentations import warp
 from datamodules.augmentations.base import Augmentation
+from datamodules.augmentations.host import on_host
 from datamodules.augmentations.image import check_probability
-from datamodules.seeding import global_random_state
 
-TOLERANCE = 0.01  # what resampling in reduced precision may add to pixels in [0, 1]
+TOLERANCE = 0.01
+"""What resampling in reduced precision may add to pixels in [0, 1]."""
 
 
-def _posterize(image: Image.Image, bits: int, **_: object) -> Image.Image:
-    # timm asks for 0 bits at levels below 2.5; Pillow gave a black image and now raises
-    return ImageOps.posterize(image, bits) if bits else Image.new(image.mode, image.size)
+def _equalize(batch: Tensor, _: Tensor) -> Tensor:
+    from torchvision.transforms.v2.functional import equalize
+
+    equalized: Tensor = equalize(batch)
+    return equalized
+
+
+PIXELS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
+    "AutoContrast": lambda batch, _: op.autocontrast(batch),
+    "Equalize": _equalize,
+    "Invert": lambda batch, _: op.invert(batch),
+    "Posterize": op.posterize,
+    "Solarize": op.solarize,
+    "SolarizeAdd": op.solarize_add,
+    "Color": op.color,
+    "Contrast": op.contrast,
+    "Brightness": op.brightness,
+    "Sharpness": op.sharpness,
+}
+NAMES = (*PIXELS, "ShearX", "TranslateXRel", "ShearY", "TranslateYRel", "Rotate")
+NONE = len(NAMES)
+WHOLE = ("Posterize", "Solarize", "SolarizeAdd")
+"""Arguments that are whole numbers; those of what moves pixels have a random sign."""
+_RANGES = {
+    **dict.fromkeys(("AutoContrast", "Equalize", "Invert"), (0.0, 0.0)),
+    "Posterize": (0.0, 4.0),
+    "Solarize": (0.0, 256.0),
+    "SolarizeAdd": (0.0, 110.0),
+    **dict.fromkeys(("Color", "Contrast", "Brightness", "Sharpness"), (0.1, 1.9)),
+    **dict.fromkeys(("ShearX", "ShearY"), (0.0, 0.3)),
+    **dict.fromkeys(("TranslateXRel", "TranslateYRel"), (0.0, 0.45)),  # of the side
+    "Rotate": (0.0, 30.0),  # degrees
+}
+"""Arguments at the levels 0 and 10."""
+
+
+@dataclass(frozen=True)
+class Draws:
+    """What happens to N images, on the CPU: for each of L places in a row, ``[L, N]``.
+
+    Attributes:
+        operation: number in :data:`NAMES`, or :data:`NONE`.
+        argument: of the operation.
+        cubic: whether an operation that moves pixels interpolates by a cubic.
+    """
+
+    operation: Tensor
+    argument: Tensor
+    cubic: Tensor
+
+
+def arguments(operation: Tensor, level: Tensor, negative: Tensor) -> Tensor:
+    """Arguments of operations at levels in 0..10; those that may have a sign have it where ``negative``."""
+    low, high = torch.tensor([*(_RANGES[name] for name in NAMES), (0.0, 0.0)], dtype=level.dtype)[operation].unbind(-1)
+    argument = level / 10 * (high - low) + low
+    whole = torch.tensor([*(name in WHOLE for name in NAMES), False])[operation]
+    argument = torch.where(whole, argument.floor(), argument)
+    return torch.where(negative & (operation >= len(PIXELS)), -argument, argument)
+
+
+def augment(images: Tensor, operation: Tensor, argument: Tensor, cubic: Tensor) -> Tensor:
+    """One operation for each of the images ``[N, 3, H, W]`` of bytes; all images of an operation at once.
+
+    The others are on the CPU, ``[N]``.
+    """
+    device, order = images.device, (2 * operation + cubic).argsort()  # images of an operation side by side
+    place = order.argsort().to(device)
+    linear_turns = int(((operation == NAMES.index("Rotate")) & ~cubic).sum())
+    counts = operation.bincount(minlength=NONE + 1).tolist()
+    argument, cubic, order = argument[order].float().to(device), cubic[order].to(device), order.to(device)
+    parts = dict(zip((*NAMES, None), images.index_select(0, order).split(counts), strict=True))
+    by, ways = (dict(zip((*NAMES, None), of.split(counts), strict=True)) for of in (argument, cubic))
+    results = [
+        function(parts[name], by[name]) if len(parts[name]) else parts[name] for name, function in PIXELS.items()
+    ]
+    for shear, shift in (("ShearX", "TranslateXRel"), ("ShearY", "TranslateYRel")):
+        batch = torch.cat((parts[shear], parts[shift]))
+        rows = batch.mT if shear == "ShearY" else batch
+        height, width = rows.shape[-2:]
+        centre = torch.arange(height, device=device) + 0.5
+        offset = torch.cat((by[shear].unsqueeze(1) * centre, (by[shift] * width).unsqueeze(1).expand(-1, height)))
+        moved = warp.slide(rows, offset, torch.cat((ways[shear], ways[shift])))
+        results.append(moved.mT if shear == "ShearY" else moved)
+    turned, angle = parts["Rotate"], by["Rotate"]
+    results += [
+        warp.rotate(turned[:linear_turns], angle[:linear_turns], cubic=False),
+        warp.rotate(turned[linear_turns:], angle[linear_turns:], cubic=True),
+        parts[None],
+    ]
+    return torch.cat(results).index_select(0, place)
 
 
 class RandAugment(Augmentation):
@@ -27,8 +116,8 @@ class RandAugment(Augmentation):
     RandAugment (Cubuk et al., 2020) as timm does it, which the paper used, and not as torchvision does it: 15
     operations, drawn with replacement, each drawn one applied with ``probability``, at a level with Gaussian noise that
     is cut to 0..10. The set is timm's plain one, in which posterising and solarising get weaker as the level grows.
-    Pixels that a shift uncovers are grey (128). timm works on single 8-bit PIL images, so the batch goes through the
-    CPU; a sample on which no operation acts is not rounded to 8 bits.
+    Shifts, shears and turns interpolate linearly or by a cubic, one as often as the other; pixels that they uncover are
+    grey (128). Images are rounded to 8 bits, as Pillow has them, but for those on which no operation acts.
 
     Args:
         operations: number of operations drawn for an image.
@@ -40,7 +129,8 @@ class RandAugment(Augmentation):
         ``[N, 3, H, W]`` in [0, 1] to the same.
 
     Raises:
-        ValueError: an argument out of its range, or pixels outside [0, 1], as after :class:`Normalize`.
+        ValueError: an argument out of its range, or pixels of the first batch outside [0, 1], as after
+            :class:`Normalize`.
     """
 
     def __init__(
@@ -53,33 +143,35 @@ class RandAugment(Augmentation):
             raise ValueError(f"magnitude must be in [0, 10], got {magnitude}")
         if not 0 <= level_std < float("inf"):
             raise ValueError(f"level_std must be finite and not negative, got {level_std}")
-        check_probability(probability)
-        from timm.data.auto_augment import RandAugment as Policy
-        from timm.data.auto_augment import rand_augment_ops
+        self.operations = operations
+        self.magnitude = magnitude
+        self.probability = check_probability(probability)
+        self.level_std = level_std
+        self._seen = False
 
-        choices = rand_augment_ops(magnitude, prob=probability, hparams={"magnitude_std": level_std})
-        for choice in choices:
-            if choice.name == "Posterize":
-                choice.aug_fn = _posterize
-        self.policy: Callable[[Image.Image], Image.Image] = Policy(choices, operations)
+    def draw(self, n: int, generator: Generator) -> Draws:
+        """Draws for ``n`` images. A GPU is not waited for: it would stand still until the CPU has gone on."""
+        host = on_host(generator)
+        shape = (self.operations, n)
+        operation = torch.randint(len(NAMES), shape, generator=host)
+        applied = torch.rand(shape, generator=host) < self.probability
+        noise = torch.randn(shape, generator=host, dtype=torch.float64)
+        negative, cubic = torch.rand(2, *shape, generator=host) < 0.5
+        level = (self.magnitude + self.level_std * noise).clamp_(0, 10)
+        operation = torch.where(applied, operation, NONE)
+        return Draws(operation, arguments(operation, level, negative), cubic)
 
     def forward(self, batch: Tensor, generator: Generator) -> Tensor:
-        low, high = batch.aminmax()
-        if low < -TOLERANCE or high > 1 + TOLERANCE:
-            raise ValueError(
-                f"RandAugment needs pixels in [0, 1] and stands before Normalize, got {low:.3g} to {high:.3g}"
-            )
-        pixels = (
-            batch.mul(255).round_().clamp_(0, 255).byte().permute(0, 2, 3, 1).contiguous().cpu().numpy()
-        )  # [N, H, W, 3]
-        changed, results = [], []
-        with global_random_state(generator):
-            for i, image in enumerate(map(Image.fromarray, pixels)):
-                result = self.policy(image)
-                if result is not image:
-                    changed.append(i)
-                    results.append(np.asarray(result))
-        if not changed:
-            return batch
-        augmented = torch.from_numpy(np.stack(results)).to(batch.device).permute(0, 3, 1, 2).to(batch.dtype).div(255)
-        return batch.index_copy(0, torch.tensor(changed, device=batch.device), augmented)
+        if not self._seen:  # looking at pixels waits for the GPU
+            low, high = batch.aminmax()
+            if low < -TOLERANCE or high > 1 + TOLERANCE:
+                raise ValueError(
+                    f"RandAugment needs pixels in [0, 1] and stands before Normalize, got {low:.3g} to {high:.3g}"
+                )
+            self._seen = True
+        draws = self.draw(len(batch), generator)
+        images = batch.float().mul(255).round_().clamp_(0, 255).byte()
+        for operation, argument, cubic in zip(draws.operation, draws.argument, draws.cubic, strict=True):
+            images = augment(images, operation, argument, cubic)
+        acts = (draws.operation != NONE).any(0).to(batch.device)
+        return torch.where(acts.view(-1, 1, 1, 1), images.float().div_(255).to(batch.dtype), batch)

@@ -25,8 +25,9 @@ def features_of(trainer: Trainer, split: str, encoder: nn.Module) -> tuple[Tenso
     encoder.eval()
     parts: list[tuple[Tensor, Tensor]] = []
     with trainer.precision_plugin.forward_context():
-        for index in loader:
-            x, target = data.on_after_batch_transfer(index.to(trainer.strategy.root_device), 0)
+        for batch in loader:
+            batch = data.transfer_batch_to_device(batch, trainer.strategy.root_device, 0)
+            x, target = data.on_after_batch_transfer(batch, 0)
             parts.append((encoder(x).float().cpu(), target.cpu()))
     encoder.train(training)
     features, target = (torch.cat(column) for column in zip(*parts, strict=True))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from lightning_renyicl.encoders.backbone import Backbone
 
@@ -18,30 +18,33 @@ _BLOCKS = {
 class ResNet(Backbone):
     """torchvision's ResNet without its classifier (He et al., 2016), in channels-last memory layout.
 
-    Shapes: images ``[N, 3, H, W]`` to ``[N, 512]`` (``[N, 2048]`` at depth 50).
+    Shapes: images ``[N, 3, H, W]`` to ``[N, 8 · width]``, four times as many at depth 50.
 
     Args:
         depth: 10, 18, 34 or 50.
         cifar_stem: a 3 x 3 first convolution of stride 1 and no pooling, for small images (SimCLR, appendix B.9).
         zero_init_residual: start every residual block as the identity.
+        width: channels of the first stage; each of the other three has twice as many as the one before.
 
     Raises:
-        ValueError: an unknown depth.
+        ValueError: an unknown depth, or a width below 1.
     """
 
-    def __init__(self, depth: int = 18, cifar_stem: bool = False, zero_init_residual: bool = False) -> None:
-        from torchvision.models import resnet
-
+    def __init__(
+        self, depth: int = 18, cifar_stem: bool = False, zero_init_residual: bool = False, width: int = 64
+    ) -> None:
         if depth not in _BLOCKS:
             raise ValueError(f"depth must be one of {sorted(_BLOCKS)}, got {depth}")
+        if width < 1:
+            raise ValueError(f"width must be at least 1, got {width}")
+        from torchvision.models import resnet
+
+        from lightning_renyicl.encoders.scaled_resnet import ScaledResNet
+
         name, layers = _BLOCKS[depth]
-        network = resnet.ResNet(getattr(resnet, name), layers, zero_init_residual=zero_init_residual)
-        super().__init__(network.fc.in_features)
-        network.fc = nn.Identity()
-        if cifar_stem:
-            network.conv1 = nn.Conv2d(3, 64, kernel_size=3, padding=1, bias=False)
-            nn.init.kaiming_normal_(network.conv1.weight, mode="fan_out", nonlinearity="relu")
-            network.maxpool = nn.Identity()
+        block = getattr(resnet, name)
+        network = ScaledResNet(block, layers, width, cifar_stem, zero_init_residual)
+        super().__init__(8 * width * block.expansion)
         self.network = network.to(memory_format=torch.channels_last)
 
     def forward(self, x: Tensor) -> Tensor:

@@ -21,7 +21,9 @@ class Line:
 
     Attributes:
         label: as in the paper; headings of several levels are joined by " / ".
-        config: the configuration that its cells train, a path under ``configs/`` without ``.yaml``.
+        config: the configuration that its cells train, a path under ``configs/`` without ``.yaml``; what the other
+            line ``fills`` takes the place of ``{}`` in it.
+        fills: part of the name of the other line's configuration.
         overlays: configurations laid over that.
         one_of: configurations of which each is laid over those and trained; a cell has the best by ``Spec.choose_by``.
         metric: key in ``result.json``, where it isn't the table's.
@@ -35,6 +37,7 @@ class Line:
 
     label: str
     config: str | None = None
+    fills: str | None = None
     overlays: tuple[str, ...] = ()
     one_of: tuple[str, ...] = ()
     metric: str | None = None
@@ -98,6 +101,7 @@ class Spec:
         config = next((line.config for line in lines if line.config), None)
         if config is None:
             return "no configuration yet"
+        config = config.format(*(line.fills for line in lines if line.fills))
         if any(line.scales is not None and scale not in line.scales for line in lines):
             return f"nothing to run at scale {scale}"
         own = [config, *lines[0].overlays, *lines[1].overlays]
@@ -175,6 +179,11 @@ def load(name: str) -> Spec:
     wrong += [one for one in lines["columns"].values() if one.only]
     for one in wrong:
         raise ValueError(f"{path}: {one.label}: only is for rows, and names columns, got {', '.join(one.only)}")
+    for kind, other in (("rows", "columns"), ("columns", "rows")):
+        open_ones = [one.label for one in lines[kind].values() if "{}" in (one.config or "")]
+        fill = [bool(one.fills) for one in lines[other].values() if not one.missing and not one.difference]
+        if any(fill) != bool(open_ones) or (open_ones and not all(fill)):
+            raise ValueError(f"{path}: a {{}} in the configurations of {kind} needs all {other} to say what fills it")
     seeds = SEEDS | (content.get("seeds") or {})
     notes = strings(path, "notes", content.get("notes"))
     spec = Spec(name=name, **{**content, **lines, "seeds": seeds, "notes": notes})

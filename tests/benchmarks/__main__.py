@@ -8,9 +8,9 @@ import sys
 import warnings
 from pathlib import Path
 
-from tests.benchmarks import cli, corruption, graph, step, svm, tables, timing
+from tests.benchmarks import cli, corruption, graph, step, svm, tables, timing, vision
 
-SUITES = {"cli": cli.run, "table": step.run, "corruption": corruption.run, "tables": tables.run}
+SUITES = {"cli": cli.run, "table": step.run, "corruption": corruption.run, "vision": vision.run, "tables": tables.run}
 ON_REAL_GRAPHS = {"graph": graph.run, "eval": svm.run}
 
 

@@ -2,19 +2,47 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Literal
 
 import torch
 from lightning.pytorch import Trainer, seed_everything
+from lightning.pytorch.loggers.logger import DummyLogger
 from torch import Tensor
 
-from datamodules import FakeTable, InMemoryDataModule
-from datamodules.augmentations import Compose, FeatureCorruption, RandomMask
-from lightning_renyicl.encoders import MLP
+from datamodules import FakeImages, FakeTable, InMemoryDataModule
+from datamodules.augmentations import (
+    ColorJitter,
+    Compose,
+    FeatureCorruption,
+    Grayscale,
+    HorizontalFlip,
+    Normalize,
+    RandAugment,
+    RandomErasing,
+    RandomMask,
+    RandomResizedCrop,
+)
+from lightning_renyicl.callbacks import OnlineProbe
+from lightning_renyicl.encoders import MLP, ResNet
 from lightning_renyicl.heads import MLPHead
-from lightning_renyicl.modules import ContrastiveModule, TabularModule
+from lightning_renyicl.modules import ContrastiveModule, TabularModule, VisionModule
 from lightning_renyicl.objectives import RMLCPC
 from tests.benchmarks.timing import compare
+
+NORMALIZE = Normalize([0.5] * 3, [0.25] * 3)
+HARD = Compose(
+    [
+        RandomResizedCrop(32),
+        HorizontalFlip(),
+        ColorJitter(0.4, 0.4, 0.4, 0.1),
+        RandAugment(3, 5),
+        Grayscale(),
+        NORMALIZE,
+        RandomErasing(),
+    ]
+)
+"""What CIFAR's hard configurations do to a view."""
 
 
 def table(part: int, steps: int) -> tuple[ContrastiveModule, InMemoryDataModule]:
@@ -32,15 +60,32 @@ def table(part: int, steps: int) -> tuple[ContrastiveModule, InMemoryDataModule]
     return module, data
 
 
-def epoch_against_floor(part: int, steps: int, precision: Literal["32-true", "bf16-mixed"], n: int) -> dict[str, Any]:
-    """An epoch through the Trainer, and the same steps in a bare loop on augmented tensors."""
+def image(steps: int) -> tuple[ContrastiveModule, InMemoryDataModule]:
+    """A CIFAR ResNet-18 on views of hard augmentation, 256 images a batch."""
+    data = FakeImages([HARD, HARD], NORMALIZE, batch_size=256, num_samples=256 * steps)
+    module = VisionModule(
+        ResNet(18, cifar_stem=True),
+        projector=lambda features: MLPHead(features, (2048, 128)),
+        objective=RMLCPC(gamma=2.0, temperature=0.5),
+        optimizer=lambda parameters: torch.optim.SGD(parameters, lr=0.01, momentum=0.9),
+    )
+    return module, data
+
+
+def epoch_against_floor(
+    build: Callable[[], tuple[ContrastiveModule, InMemoryDataModule]],
+    precision: Literal["32-true", "bf16-mixed"],
+    n: int,
+) -> dict[str, Any]:
+    """An epoch through the Trainer with a probe, and the same steps in a bare loop on augmented tensors."""
     seed_everything(0, verbose=False)
-    module, data = table(part, steps)
+    module, data = build()
     trainer = Trainer(
         max_epochs=1,
         precision=precision,
         accelerator="cpu",
-        logger=False,
+        logger=DummyLogger(),
+        callbacks=[OnlineProbe()],
         enable_checkpointing=False,
         enable_progress_bar=False,
         enable_model_summary=False,
@@ -51,17 +96,18 @@ def epoch_against_floor(part: int, steps: int, precision: Literal["32-true", "bf
     batches: list[tuple[list[Tensor], Tensor]] = [data.train_batch(index) for index in data.train_dataloader()]
     optimizer = torch.optim.SGD(module.parameters(), lr=0.01, momentum=0.9)
     target_network = module.momentum_target
-    assert target_network is not None
 
     def bare() -> None:
         for views, _ in batches:
             with torch.autocast("cpu", torch.bfloat16, enabled=precision == "bf16-mixed"):
                 online = [module.projector(module.backbone(view)) for view in views]
-                loss, _ = module.objective(online, [target_network(view) for view in views])
+                targets = online if target_network is None else [target_network(view) for view in views]
+                loss, _ = module.objective(online, targets)
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()
-            target_network.update(module.backbone, module.projector, 0.99)
+            if target_network is not None:
+                target_network.update(module.backbone, module.projector, 0.99)
 
     def whole() -> None:
         trainer.fit_loop.max_epochs = trainer.current_epoch + 1
@@ -76,6 +122,6 @@ def run() -> dict[str, dict[str, Any]]:
     A processor without bfloat16 takes more than a minute for one of the latter.
     """
     return {
-        "table/step_vs_bare_fp32": epoch_against_floor(4, 8, "32-true", n=5),
-        "table/step_vs_bare_bf16": epoch_against_floor(1, 1, "bf16-mixed", n=3),
+        "table/step_vs_bare_fp32": epoch_against_floor(lambda: table(4, 8), "32-true", n=5),
+        "table/step_vs_bare_bf16": epoch_against_floor(lambda: table(1, 1), "bf16-mixed", n=3),
     }

@@ -54,3 +54,22 @@ def test_residual_blocks_may_start_as_the_identity(zero):
 def test_unknown_depth():
     with pytest.raises(ValueError, match=r"depth must be one of \[10, 18, 34, 50\], got 20"):
         ResNet(20)
+
+
+@pytest.mark.parametrize(("depth", "expansion"), [(18, 1), (50, 4)])
+@pytest.mark.parametrize("cifar_stem", [False, True])
+def test_width(depth, expansion, cifar_stem):
+    narrow, whole = ResNet(depth, cifar_stem, width=16), ResNet(depth, cifar_stem)
+    assert narrow.num_features == 128 * expansion
+    with torch.no_grad():
+        assert narrow.eval()(torch.randn(2, 3, 32, 32)).shape == (2, 128 * expansion)
+    for (name, small), (_, large) in zip(narrow.named_parameters(), whole.named_parameters(), strict=True):
+        # input and output channels are a quarter, but for the three colours and the kernels' sides
+        for side, other in zip(small.shape, large.shape, strict=True):
+            assert side in (other, other / 4), name
+        assert small.shape[0] == large.shape[0] / 4, name
+
+
+def test_width_errors():
+    with pytest.raises(ValueError, match="width must be at least 1, got 0"):
+        ResNet(18, width=0)

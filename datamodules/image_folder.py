@@ -1,0 +1,139 @@
+"""Your own images: a folder of them, or one folder a class."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, get_args
+
+import numpy as np
+import torch
+from torch.utils.data import DataLoader
+
+from datamodules.augmentations.base import Augmentation
+from datamodules.base import Samples, Split
+from datamodules.decoded import decode_all, sound
+from datamodules.decoding import Encoded
+from datamodules.folders import images_of, parts_of
+from datamodules.image_stream import EncodedImages
+from datamodules.images import Engine, ImageDataModule
+from datamodules.labels import in_order, numbers_of
+from datamodules.splits import stratified_split
+
+log = logging.getLogger(__name__)
+
+
+class ImageFolder(ImageDataModule):
+    """Images in folders, of any mode and size.
+
+    ``root/CLASS/…``; the same in ``root/train`` with ``root/val`` or ``root/test`` beside it; or images without labels
+    in ``root`` itself. A split that has no folder is cut from the training images, the classes in proportion, the same
+    ones in every run. A checkpoint keeps the names of the classes, so that another folder may lack some of them; one
+    that it doesn't know counts as unknown. ``predict`` sees every image under ``root``.
+
+    Args:
+        views: one augmentation of images in [0, 1] a view; unless all images are of one size, each begins with
+            ``RandomResizedCrop``.
+        eval_augmentation: what evaluation does to images in place of a view; unless all images are of one size, it
+            begins with ``CenterCrop``.
+        root: the folder; may be read-only.
+        batch_size: samples in a batch over all processes.
+        held_out: share of the images that is set aside for each split without a folder, in (0, 0.5).
+        in_memory: decode all images once, which must be of one size, and hold them as bytes.
+        skip_broken: leave images out that cannot be decoded, and say how many; looks at all of them first.
+        engine: ``device`` or ``worker``, see :class:`ImageDataModule`.
+        num_workers: processes that read images, for each that trains.
+
+    Raises:
+        ValueError: no image, a folder laid out otherwise, a share out of range, or a class of one image.
+        OSError: no such folder.
+    """
+
+    def __init__(
+        self,
+        views: Sequence[Augmentation],
+        eval_augmentation: Augmentation,
+        root: str,
+        batch_size: int = 256,
+        held_out: float = 0.1,
+        in_memory: bool = False,
+        skip_broken: bool = False,
+        engine: Engine = "device",
+        num_workers: int = 4,
+    ) -> None:
+        super().__init__(views, eval_augmentation, batch_size, 0, engine, num_workers)
+        if not 0 < held_out < 0.5:
+            raise ValueError(f"held_out is a share of the images and must be in (0, 0.5), got {held_out}")
+        self.root = Path(root).expanduser().absolute()
+        self.held_out = held_out
+        self.in_memory = in_memory
+        self.skip_broken = skip_broken
+        self._parts = {part: images_of(folder) for part, folder in parts_of(self.root).items()}
+        self._broken = 0
+        self._predicting = False
+        self._labels: list[str | None] = []
+        self._learn(in_order({label for label in self._parts["train"][1] if label is not None}))
+
+    @property
+    def files(self) -> list[Path]:
+        return [self.root]
+
+    def describe(self) -> dict[str, Any]:
+        broken = f" without {self._broken} broken images" if self._broken else ""
+        return {**super().describe(), "name": f"{self.root.name}{broken}"}
+
+    def setup(self, stage: str | None = None) -> None:
+        self._predicting = stage == "predict"
+        super().setup(stage)
+
+    def load(self) -> Samples:
+        items: list[Encoded] = []
+        labels: list[str | None] = []
+        splits: dict[Split, np.ndarray] = {}
+        for part, (found, names) in self._parts.items():
+            if self.skip_broken:
+                kept = sound(found)
+                found, names = [found[i] for i in kept], [names[i] for i in kept]
+            splits[part] = np.arange(len(items), len(items) + len(found))
+            items += found
+            labels += names
+        everything = sum(len(found) for found, _ in self._parts.values())
+        self._broken = everything - len(items)
+        if self._broken:
+            log.warning("%s: %d of %d images are broken and left out", self.root, self._broken, everything)
+        self._labels = labels
+        if self._predicting:  # which needs no split, and there may be too few images for one
+            splits = dict.fromkeys(get_args(Split), np.arange(len(items)))
+        for part in get_args(Split):
+            if part not in splits:
+                splits["train"], splits[part] = self._cut(splits["train"])
+        rows = decode_all(items) if self.in_memory else EncodedImages(items)
+        return Samples(rows, numbers_of(labels, self.classes), {k: torch.from_numpy(v) for k, v in splits.items()})
+
+    def encode(self, samples: Samples) -> Samples:
+        # labels are numbered anew: a checkpoint may have brought other classes since
+        return Samples(samples.rows, numbers_of(self._labels, self.classes), samples.splits)
+
+    def predict_dataloader(self) -> DataLoader:
+        return self.in_order(torch.arange(len(self.samples.target)))
+
+    def state_dict(self) -> dict[str, Any]:
+        return {**super().state_dict(), "classes": self.classes}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        super().load_state_dict(state_dict)
+        self._learn(state_dict["classes"])
+
+    def _learn(self, classes: list[str]) -> None:
+        self.classes = classes
+        self.num_classes = len(classes)
+
+    def _cut(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        try:
+            return stratified_split(numbers_of(self._labels, self.classes), self.held_out, rows)
+        except ValueError as error:
+            raise ValueError(
+                f"{self.root}: a share of {self.held_out} of {len(rows)} images cannot be set aside, as each split "
+                f"needs images of every class: {error}"
+            ) from error
