@@ -8,6 +8,7 @@ from datamodules.graphs import Graphs
 from datamodules.hugging_face import HuggingFaceImages
 from datamodules.image_folder import ImageFolder
 from datamodules.imagenet import ImageNet, ImageNet100
+from datamodules.staircase import InformationStaircase
 from datamodules.stl10 import STL10
 from datamodules.table import Table
 from datamodules.tu import TUDataset
@@ -31,6 +32,7 @@ __all__ = [
     "ImageNet",
     "ImageNet100",
     "InMemoryDataModule",
+    "InformationStaircase",
     "Samples",
     "TUDataset",
     "Table",

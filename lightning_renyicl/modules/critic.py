@@ -1,0 +1,76 @@
+"""Training a critic on pairs, to read their mutual information off it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import torch
+from lightning.pytorch import LightningModule
+from torch import Tensor, nn
+
+from lightning_renyicl.distributed import world_group
+from lightning_renyicl.mutual_information import log_ratio, row_log_ratio
+from lightning_renyicl.mutual_information.critics import split_scores
+from lightning_renyicl.objectives.critic import CosineCritic
+
+CriticFactory = Callable[[int], nn.Module]
+OptimizerFactory = Callable[[Iterable[nn.Parameter]], torch.optim.Optimizer]
+
+
+class CriticModule(LightningModule):
+    """A critic that maximises a bound on the mutual information of pairs.
+
+    Takes batches ``([x, y], nats)`` of N pairs ``[N, D]`` and what is known of their mutual information. Every x with
+    another pair's y is a negative pair.
+
+    Logs in training ``train/bound``, the mutual information read off with a normaliser for each anchor
+    (``train/by_anchor``) and with one for the batch (``train/by_batch``, with ``train/invalid``, the share of pairs
+    that have no ratio), and the known one, ``train/nats``.
+
+    Args:
+        critic: builds from D a network that scores every x with every y.
+        in_features: D; the command line takes it from the data.
+        objective: whose bound is maximised, such as ``RMLCPC``. Its critic and temperature play no part.
+        optimizer: builds the optimizer from the parameters.
+    """
+
+    def __init__(
+        self, critic: CriticFactory, in_features: int, objective: CosineCritic, optimizer: OptimizerFactory
+    ) -> None:
+        super().__init__()
+        self.critic = critic(in_features)
+        self.objective = objective
+        self._optimizer = optimizer
+
+    def scores(self, batch: tuple[list[Tensor], Tensor]) -> tuple[Tensor, Tensor]:
+        """Of positive pairs ``[N]`` and of negative ones ``[N, N − 1]``."""
+        (x, y), _ = batch
+        return split_scores(self.critic(x, y))
+
+    @torch.no_grad()
+    def estimates(self, p: Tensor, n: Tensor) -> dict[str, Tensor]:
+        """The mutual information of a batch by both normalisers, and the share of pairs without a ratio."""
+        alpha = getattr(self.objective, "alpha", 0.0)  # the Rényi bound has no skew
+        by_batch = log_ratio(p, n, 1 / (n.shape[-1] + 1) if alpha is None else alpha, world_group())
+        return {
+            "by_anchor": row_log_ratio(p, n).mean(),
+            "by_batch": by_batch.nanmean(),
+            "invalid": by_batch.isnan().float().mean(),
+        }
+
+    def training_step(self, batch: tuple[list[Tensor], Tensor], batch_idx: int) -> Tensor:
+        p, n = self.scores(batch)
+        bound = self.objective.bound(p, n, world_group())
+        trainer = self._trainer
+        if trainer is None or (trainer.global_step + 1) % max(1, trainer.log_every_n_steps) == 0:  # type: ignore[attr-defined]
+            logs = {"bound": bound.detach(), **self.estimates(p, n), "nats": batch[1].mean()}
+            self.log_dict({f"train/{name}": value for name, value in logs.items()}, batch_size=len(p))
+        return -bound
+
+    def validation_step(self, batch: tuple[list[Tensor], Tensor], batch_idx: int) -> dict[str, Tensor]:
+        p, n = self.scores(batch)
+        return {**self.estimates(p, n), "nats": batch[1].mean()}
+
+    def configure_optimizers(self) -> Any:
+        return self._optimizer(self.parameters())

@@ -1,0 +1,70 @@
+"""Critics of pairs: a score for every x with every y of a batch."""
+
+from __future__ import annotations
+
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+
+class JointCritic(nn.Module):
+    """A multilayer perceptron 2D-width-1 of x and y side by side, linear at its output.
+
+    RényiCL (Lee and Shin, 2022), appendix "MI estimation between correlated Gaussians". The text has a ReLU after every
+    layer; after the last it would keep scores from being negative, which optimal critics are for most pairs.
+
+    The first layer is computed once for every x and once for every y, and all pairs are one batch after it.
+
+    Shapes: ``x`` ``[N, D]`` and ``y`` ``[M, D]`` to ``[N, M]``.
+
+    Args:
+        in_features: D.
+        width: of the hidden layer.
+    """
+
+    def __init__(self, in_features: int, width: int = 256) -> None:
+        super().__init__()
+        self.hidden = nn.Linear(2 * in_features, width)
+        self.score = nn.Linear(width, 1)
+
+    def forward(self, x: Tensor, y: Tensor) -> Tensor:
+        of_x, of_y = self.hidden.weight.chunk(2, 1)
+        hidden = F.linear(x, of_x, self.hidden.bias).unsqueeze(1) + F.linear(y, of_y)  # [N, M, width]
+        scores: Tensor = self.score(hidden.relu_()).squeeze(-1)
+        return scores
+
+
+class SeparableCritic(nn.Module):
+    """The inner product of an embedding of x and one of y, each by a multilayer perceptron D-width-embedding.
+
+    Poole et al. (2019), section 4.
+
+    Shapes: ``x`` ``[N, D]`` and ``y`` ``[M, D]`` to ``[N, M]``.
+
+    Args:
+        in_features: D.
+        width: of the hidden layers.
+        embedding: numbers of an embedding.
+    """
+
+    def __init__(self, in_features: int, width: int = 256, embedding: int = 32) -> None:
+        super().__init__()
+        self.x, self.y = (
+            nn.Sequential(nn.Linear(in_features, width), nn.ReLU(), nn.Linear(width, embedding)) for _ in range(2)
+        )
+
+    def forward(self, x: Tensor, y: Tensor) -> Tensor:
+        scores: Tensor = self.x(x) @ self.y(y).T
+        return scores
+
+
+def split_scores(scores: Tensor) -> tuple[Tensor, Tensor]:
+    """Scores ``[N, N]`` of every x with every y as those of the pairs ``[N]`` and of the others ``[N, N − 1]``.
+
+    Raises:
+        ValueError: scores that are not square, or of fewer than two pairs.
+    """
+    pairs = len(scores)
+    if scores.shape != (pairs, pairs) or pairs < 2:
+        raise ValueError(f"expected scores [N, N] of at least 2 pairs, got {list(scores.shape)}")
+    others = scores.flatten()[1:].view(pairs - 1, pairs + 1)[:, :-1]  # between one pair of the diagonal and the next
+    return scores.diagonal(), others.reshape(pairs, pairs - 1)

@@ -1,0 +1,107 @@
+"""A critic that learns mutual information, and what is told of its read-outs."""
+
+import pytest
+import torch
+from lightning.pytorch import Trainer, seed_everything
+
+from datamodules import InformationStaircase
+from datamodules.pairs import GaussianPairs
+from lightning_renyicl.callbacks import InformationError
+from lightning_renyicl.modules import CriticModule
+from lightning_renyicl.mutual_information import JointCritic, SeparableCritic, log_ratio, row_log_ratio
+from lightning_renyicl.objectives import CPC, DV, MLCPC, NWJ, RMLCPC, Renyi
+
+OBJECTIVES = [CPC(1 / 128), CPC(None), MLCPC(1 / 128), DV(), RMLCPC(1 / 128, 2.0), NWJ(1 / 128), Renyi(1.5)]
+
+
+def adam(parameters):
+    return torch.optim.Adam(parameters, lr=5e-3)
+
+
+def fit(folder, objective, critic=JointCritic, **arguments):
+    seed_everything(0, verbose=False)
+    defaults = {"nats": [1.0], "steps": 300, "batch_size": 64, "eval_batches": 20}
+    data = InformationStaircase(GaussianPairs(2), **(defaults | arguments))
+    module = CriticModule(lambda features: critic(features, 64), 2, objective, adam)
+    trainer = Trainer(
+        accelerator="cpu",
+        max_epochs=len(data.nats),
+        logger=False,
+        enable_checkpointing=False,
+        enable_progress_bar=False,
+        enable_model_summary=False,
+        num_sanity_val_steps=0,
+        callbacks=[InformationError()],
+        default_root_dir=folder,
+    )
+    trainer.fit(module, datamodule=data)
+    return module, trainer.callback_metrics
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES[:-1], ids=lambda one: f"{type(one).__name__}-{one.alpha}")
+def test_finds_the_mutual_information(tmp_path, objective):
+    _, metrics = fit(tmp_path, objective)
+    read_out = "by_anchor" if isinstance(objective, CPC) else "by_batch"
+    assert abs(metrics[f"1/{read_out}/bias"]) < 0.2
+    assert metrics["1/invalid"] < 0.05
+
+
+@pytest.mark.filterwarnings("ignore:You are trying to")
+@pytest.mark.parametrize("objective", OBJECTIVES, ids=lambda one: type(one).__name__)
+def test_a_step(objective):
+    torch.manual_seed(0)
+    module = CriticModule(lambda features: SeparableCritic(features, 8, 4), 3, objective, adam)
+    batch = list(torch.randn(2, 16, 3)), torch.ones(16)
+    p, n = module.scores(batch)
+    bound = objective.bound(p, n, None)
+    assert module.training_step(batch, 0).item() == pytest.approx(-bound.item())
+    found = module.estimates(p, n)
+    alpha = (
+        {"CPC": objective.alpha or 1 / 16}.get(type(objective).__name__)
+        if isinstance(objective, CPC)
+        else getattr(objective, "alpha", 0.0)
+    )
+    torch.testing.assert_close(found["by_anchor"], row_log_ratio(p, n).mean().detach())
+    torch.testing.assert_close(found["by_batch"], log_ratio(p, n, alpha).nanmean().detach())
+
+
+def test_every_plateau_is_reported(tmp_path):
+    _, metrics = fit(tmp_path, MLCPC(1 / 64), nats=[0.5, 1.0], steps=20, eval_batches=5)
+    read_outs = [f"{name}/{key}" for name in ("by_anchor", "by_batch") for key in ("bias", "variance", "mse")]
+    names = {f"{nats}/{each}" for nats in ("0.5", "1") for each in read_outs}
+        f"{nats}/{name}/{key}"
+        for nats in ("0.5", "1")
+        for name in ("by_anchor", "by_batch")
+        for key in ("bias", "variance", "mse")
+    }
+    assert names | {"0.5/invalid", "1/invalid", "by_anchor/mse", "by_batch/mse"} <= set(metrics)
+    for name in ("by_anchor", "by_batch"):
+        errors = [metrics[f"{nats}/{name}/mse"] for nats in ("0.5", "1")]
+        torch.testing.assert_close(metrics[f"{name}/mse"], sum(errors) / 2)
+        expected = metrics[f"1/{name}/bias"] ** 2 + metrics[f"1/{name}/variance"]
+        torch.testing.assert_close(metrics[f"1/{name}/mse"], expected)
+
+
+def test_errors_of_known_batches():
+    class Log:
+        def log_dict(self, values, **_):
+            self.values = dict(values)
+
+    class Running:
+        sanity_checking = False
+
+    callback, log = InformationError(), Log()
+    callback.on_validation_epoch_start(None, None)
+    for by_anchor, by_batch in ((2.5, 1.0), (1.5, float("nan")), (3.5, 3.0)):
+        values = {"by_anchor": by_anchor, "by_batch": by_batch, "invalid": 0.25, "nats": 2.0}
+        callback.on_validation_batch_end(None, None, {key: torch.tensor(value) for key, value in values.items()})
+    callback.on_validation_epoch_end(Running(), log)
+    assert log.values["2/by_anchor/bias"] == pytest.approx(0.5)
+    assert log.values["2/by_anchor/variance"] == pytest.approx(2 / 3)
+    assert log.values["2/by_anchor/mse"] == pytest.approx(0.25 + 2 / 3)
+    assert log.values["2/by_batch/bias"] == pytest.approx(0.0)
+    assert log.values["2/by_batch/variance"] == pytest.approx(1.0)
+    assert log.values["2/invalid"] == pytest.approx(0.25)
+    other = InformationError()
+    other.load_state_dict(callback.state_dict())
+    assert other.state_dict() == callback.state_dict()
