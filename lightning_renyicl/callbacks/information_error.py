@@ -17,9 +17,9 @@ class InformationError(Callback):
     .. math:: \mathrm{bias} = \bar{I} - I, \quad \mathrm{variance} = \overline{(\hat{I} - \bar{I})^2}, \quad
               \mathrm{mse} = \mathrm{bias}^2 + \mathrm{variance}
 
-    Logs, in nats and squared nats, ``NATS/READ_OUT/bias``, ``variance`` and ``mse`` for each mutual information so far, ``2/by_anchor/mse`` say, ``NATS/invalid``, the share of pairs without a ratio by the batch's
-    normaliser, and ``READ_OUT/mse``, the mean over all of them. Batches in which no pair has a ratio are left out. For
-    :class:`CriticModule`.
+    Logs, in nats and squared nats, ``NATS/READ_OUT/bias``, ``variance`` and ``mse`` for each mutual information so far
+    (``2/by_anchor/mse`` say), ``NATS/invalid``, the share of pairs without a ratio by the batch's normaliser, and
+    ``READ_OUT/mse``, the mean over all. Batches in which no pair has a ratio are left out. For :class:`CriticModule`.
     """
 
     def __init__(self) -> None:
