@@ -38,7 +38,7 @@ def discrete(p: ArrayLike, q: ArrayLike, gamma: float = 1.0, alpha: float = 0.0)
     """
     check_gamma(gamma)
     check_alpha(alpha)
-    p, q = _probabilities(p), _probabilities(q)
+    p, q = probabilities(p), probabilities(q)
     if p.shape != q.shape:
         raise ValueError(f"expected probabilities of the same outcomes, got shapes {p.shape} and {q.shape}")
     mixture = alpha * p + (1 - alpha) * q
@@ -52,7 +52,8 @@ def discrete(p: ArrayLike, q: ArrayLike, gamma: float = 1.0, alpha: float = 0.0)
     return math.log(total) / (gamma * (gamma - 1)) if total > 0 else math.inf
 
 
-def _probabilities(values: ArrayLike) -> np.ndarray:
+def probabilities(values: ArrayLike) -> np.ndarray:
+    """An array of them; raises ValueError for numbers that are none."""
     array = np.asarray(values, dtype=np.float64)
     if not array.size or (array < 0).any() or not math.isclose(array.sum(), 1.0, rel_tol=0, abs_tol=1e-9):
         raise ValueError(f"probabilities must not be negative and sum to 1, got a sum of {array.sum():.6g}")
