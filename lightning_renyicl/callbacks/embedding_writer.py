@@ -40,8 +40,9 @@ class EmbeddingWriter(Callback):
     def on_predict_batch_end(
         self, trainer: Trainer, pl_module: LightningModule, outputs: Any, batch: Any, batch_idx: int, *_: int
     ) -> None:
-        self._waiting.append((outputs["features"].float().cpu(), outputs["target"].cpu()))
-        if sum(features.numel() for features, _ in self._waiting) >= GROUP:
+        features = outputs["features"].float().cpu()
+        self._waiting.append((features, outputs["target"].cpu()))
+        if features.numel() * len(self._waiting) >= GROUP:  # batches are of one size but for the last
             self._write(self._path(trainer))
 
     def on_predict_end(self, trainer: Trainer, pl_module: LightningModule) -> None:

@@ -31,12 +31,13 @@ def features_of(trainer: Trainer, split: str, encoder: nn.Module) -> tuple[Tenso
             parts.append((encoder(x).float().cpu(), target.cpu()))
     encoder.train(training)
     features, target = (torch.cat(column) for column in zip(*parts, strict=True))
-    features, target = in_order(rows_drawn(loader)[: len(target)], features, target)
+    features, target = in_order(loader, features, target)
     return features[target >= 0], target[target >= 0]
 
 
-def in_order(rows: Tensor, features: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
-    """Features and labels of all processes, in the order of their rows in the data."""
+def in_order(loader: Any, features: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
+    """Features and labels that all processes have of a loader's samples, in the order of their rows in the data."""
+    rows = rows_drawn(loader)[: len(target)]
     group = world_group()
     if group is not None:
         parts: list[Any] = [None] * torch.distributed.get_world_size(group)

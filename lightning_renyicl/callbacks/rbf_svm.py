@@ -10,7 +10,6 @@ from torch import Tensor
 
 from lightning_renyicl.callbacks.features import in_order
 from lightning_renyicl.callbacks.nested_svm import check_labels, nested_svm
-from lightning_renyicl.callbacks.rows import rows_drawn
 
 
 class RBFSVM(Callback):
@@ -77,7 +76,7 @@ class RBFSVM(Callback):
         self._features, self._targets = [], []
         if trainer.sanity_checking:
             return
-        features, target = in_order(rows_drawn(loader)[: len(target)], features, target)
+        features, target = in_order(loader, features, target)
         known = target >= 0
         # on every process, since one that fails alone leaves the others waiting
         check_labels(target[known], self.folds)

@@ -28,6 +28,7 @@ SMALL = [
     *("--model.backbone.widths", "[16, 16]", "--model.projector.widths", "[16, 8]", "--data.batch_size", "32"),
     *("--trainer.accelerator", "cpu", "--model.scheduler.warmup_epochs", "1"),
 ]
+OWN = ["--data.file", "mine.csv", "--data.target", "label", "--data.impute", "true"]
 
 PROTOCOLS = """
 trainer:
@@ -48,8 +49,7 @@ trainer:
 def trained(command, configs, tmp_path):
     """A run on a table with both kinds of columns."""
     frame(200, seed=0).to_csv(tmp_path / "mine.csv", index=False)
-    flags = ["--data.file", "mine.csv", "--data.target", "label", "--data.impute", "true"]
-    outcome = command("fit", "--config", configs / "own_table.yaml", *flags, *SMALL)
+    outcome = command("fit", "--config", configs / "own_table.yaml", *OWN, *SMALL)
     assert outcome.code == 0, outcome.err
     return tmp_path / "runs" / "own_table" / "seed0"
 
@@ -80,16 +80,13 @@ def test_protocols_on_two_processes_are_those_of_one(command, process, configs, 
     frame(201, seed=0).to_csv(tmp_path / "mine.csv", index=False)
     overlay = tmp_path / "protocols.yaml"
     overlay.write_text(PROTOCOLS)
-    flags = ["--data.file", "mine.csv", "--data.target", "label", "--data.impute", "true"]
-    outcome = command("fit", "--config", configs / "own_table.yaml", "--config", overlay, *flags, *SMALL)
+    outcome = command("fit", "--config", configs / "own_table.yaml", "--config", overlay, *OWN, *SMALL)
     assert outcome.code == 0, outcome.err
     run = tmp_path / "runs" / "own_table+protocols" / "seed0"
+    again = ["-m", "lightning_renyicl", "test", "--ckpt_path", run / "checkpoints" / "last.ckpt"]
     scores = []
     for devices in (1, 2):
-        outcome = process(
-            tmp_path, "-m", "lightning_renyicl", "test", "--ckpt_path", run / "checkpoints" / "last.ckpt",
-            f"--trainer.devices={devices}",
-        )  # fmt: skip
+        outcome = process(tmp_path, *again, f"--trainer.devices={devices}")
         assert outcome.code == 0, outcome.err
         scores.append(json.loads((run / "test" / "result.json").read_text())["metrics"])
     assert {"linear_sgd/top1", "pseudo_inverse/top1", "raw/gradient_boosting/top1"} < scores[0].keys()
@@ -101,9 +98,8 @@ def test_rows_of_the_test_file_have_no_influence_on_training(command, configs, t
     weights = []
     for seed in (1, 2):
         frame(50 * seed, seed).assign(size=10.0**seed).to_csv(tmp_path / f"test{seed}.csv", index=False)
-        flags = ["--data.file", "mine.csv", "--data.target", "label", "--data.impute", "true"]
-        flags += ["--data.test_file", f"test{seed}.csv", "--trainer.default_root_dir", f"run{seed}"]
-        outcome = command("fit", "--config", configs / "own_table.yaml", *flags, *SMALL)
+        flags = ["--data.test_file", f"test{seed}.csv", "--trainer.default_root_dir", f"run{seed}"]
+        outcome = command("fit", "--config", configs / "own_table.yaml", *OWN, *flags, *SMALL)
         assert outcome.code == 0, outcome.err
         path = tmp_path / f"run{seed}" / "checkpoints" / "last.ckpt"
         weights.append(torch.load(path, weights_only=True)["state_dict"])
