@@ -80,8 +80,9 @@ format: $(VENV)/installed ## mend style in place
 show-augmentations: $(VENV)/installed ## a picture of what CONFIG=file does to images; runs/augmentations.png
 	$(BIN)/python -m datamodules.show $(addprefix --config ,$(CONFIG)) $(FLAGS)
 
-bench: $(VENV)/installed ## speed as ratios; results/bench.json; with DATA=folder also on real graphs
+bench: $(VENV)/installed ## speed as ratios; results/bench.json; with DATA=folder also on real graphs and photographs
 	DATA="$(DATA)" $(BIN)/python -m tests.benchmarks $(ONLY)
 
-gpu-check: ## the tests that need a GPU, with PYTHON's own packages
+gpu-check: ## the tests and figures that need a GPU, with PYTHON's own packages; results/bench.json
 	PYTHONPATH=. $(PYTHON) -m pytest -m gpu -p no:cacheprovider tests $(ARGS)
+	PYTHONPATH=. $(PYTHON) -m tests.benchmarks.gpu

@@ -181,8 +181,8 @@ class RenyiCLI(LightningCLI):
         trainer = super().instantiate_trainer(**kwargs)
         if config.sync_batchnorm and trainer.world_size > 1 and isinstance(trainer.accelerator, CPUAccelerator):
             raise ValueError(
-                "torch's SyncBatchNorm needs GPUs: leave trainer.sync_batchnorm out, each process then normalises by its "
-                "own share of the batch"
+                "torch's SyncBatchNorm needs GPUs: leave trainer.sync_batchnorm out, and each process normalises by "
+                "its own share of the batch"
             )
         return trainer
 

@@ -29,8 +29,7 @@ class Line:
         metric: key in ``result.json``, where it isn't the table's.
         only: of a row, the columns that it fills, as others would show the same.
         scales: overlays of each scale at which its cells can run; of rows and columns that give none, at every scale.
-        timed_on: of each scale an overlay with made-up data of the same shape, on which a step is timed before the data is
-            there.
+        timed_on: of each scale an overlay with made-up data of the same shape, to time a step before the data is there.
         gain_over: another line; each cell also prints its gain over that line's.
         difference: two other lines; each cell is the first's minus the second's, and nothing is trained.
         missing: what the suite lacks to run its cells.

@@ -63,7 +63,9 @@ def hub_folder(folder):
         Image.new("RGB", (32, 32), (30 * number, 90, 0)).save(stored, "JPEG")
         images.append({"bytes": stored.getvalue(), "path": None})
     for split in ("train", "test"):
-        pd.DataFrame({"img": images, "label": [0, 1] * 4, "fine_label": [0, 1, 2, 3] * 2}).to_parquet(folder / f"{split}-00000-of-00001.parquet")
+        pd.DataFrame({"img": images, "label": [0, 1] * 4, "fine_label": [0, 1, 2, 3] * 2}).to_parquet(
+            folder / f"{split}-00000-of-00001.parquet"
+        )
 
 
 def objective(config):
