@@ -1,7 +1,7 @@
 # Environment: VENV names it, PYTHON makes it. Extra flags of pytest go into ARGS.
 # Tables: SCALE is smoke, small or paper. JOBS runs at a time; DRY=1 only estimates; RERUN=stale makes runs again whose
-# configuration, code or data has changed; FLAGS go to every training, such as FLAGS=--data.root=FOLDER. On a cluster:
-# LAUNCHER=slurm, with PARTITION, GPUS, CPUS and MINUTES of a job.
+# configuration, code or data has changed; COLUMN=CIFAR-10 makes runs of such columns only; FLAGS go to every training,
+# such as FLAGS=--data.root=FOLDER. On a cluster: LAUNCHER=slurm, with PARTITION, GPUS, CPUS and MINUTES of a job.
 PYTHON := $(or $(PYTHON),python3)
 VENV ?= .venv
 ARGS ?=
@@ -16,7 +16,7 @@ BIN := $(VENV)/bin
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
 	@echo
-	@echo 'tables take SCALE=smoke|small|paper JOBS=n DRY=1 RERUN=stale FLAGS=--data.root=FOLDER RUNS=folder RESULTS=folder'
+	@echo 'tables take SCALE=smoke|small|paper JOBS=n COLUMN=label DRY=1 RERUN=stale FLAGS=--data.root=FOLDER RUNS=folder RESULTS=folder'
 	@echo 'LAUNCHER=slurm PARTITION=name GPUS=n CPUS=n MINUTES=n'
 
 $(VENV)/installed: setup.cfg pyproject.toml
@@ -54,6 +54,7 @@ figure-gaussian-mi: ## mutual information of Gaussians
 
 $(TABLES): $(VENV)/installed
 	$(BIN)/python -m lightning_renyicl.tables $@ --scale $(SCALE) $(if $(JOBS),--jobs $(JOBS)) $(if $(filter-out 0,$(DRY)),--dry) \
+	  $(if $(COLUMN),--column "$(COLUMN)") \
 	  $(if $(RERUN),--rerun $(RERUN)) $(if $(RUNS),--runs $(RUNS)) $(if $(RESULTS),--results $(RESULTS)) \
 	  $(if $(LAUNCHER),--launcher $(LAUNCHER)) $(if $(PARTITION),--partition $(PARTITION)) \
 	  $(if $(GPUS),--gpus $(GPUS)) $(if $(CPUS),--cpus $(CPUS)) $(if $(MINUTES),--minutes $(MINUTES)) \
@@ -79,8 +80,9 @@ format: $(VENV)/installed ## mend style in place
 show-augmentations: $(VENV)/installed ## a picture of what CONFIG=file does to images; runs/augmentations.png
 	$(BIN)/python -m datamodules.show $(addprefix --config ,$(CONFIG)) $(FLAGS)
 
-bench: $(VENV)/installed ## speed as ratios; results/bench.json; with DATA=folder also on real graphs
+bench: $(VENV)/installed ## speed as ratios; results/bench.json; with DATA=folder also on real graphs and photographs
 	DATA="$(DATA)" $(BIN)/python -m tests.benchmarks $(ONLY)
 
-gpu-check: ## the tests that need a GPU, with PYTHON's own packages
+gpu-check: ## the tests and figures that need a GPU, with PYTHON's own packages; results/bench.json
 	PYTHONPATH=. $(PYTHON) -m pytest -m gpu -p no:cacheprovider tests $(ARGS)
+	PYTHONPATH=. $(PYTHON) -m tests.benchmarks.gpu

@@ -43,6 +43,15 @@ def decode(encoded: Encoded) -> Image.Image:
         raise ValueError(f"{encoded.name} is a broken image ({error})") from error
 
 
+def format_of(encoded: Encoded) -> str | None:
+    """What it is stored as, such as JPEG; None if it isn't an image."""
+    try:
+        with Image.open(Path(encoded.name) if encoded.content is None else io.BytesIO(encoded.content)) as image:
+            return image.format
+    except (OSError, SyntaxError, ValueError, Image.DecompressionBombError):
+        return None
+
+
 def to_rgb(image: Image.Image) -> Image.Image:
     """Any mode as RGB. Of 16 bits the first 8 count, where Pillow's conversion would make most of them white."""
     if image.mode.startswith("I"):

@@ -12,7 +12,7 @@ import torch
 from datamodules.augmentations.base import Augmentation
 from datamodules.base import Samples, Split
 from datamodules.decoded import decode_all
-from datamodules.decoding import Encoded
+from datamodules.decoding import Encoded, format_of
 from datamodules.image_stream import EncodedImages
 from datamodules.images import Engine, ImageDataModule
 from datamodules.labels import in_order, numbers_of
@@ -116,6 +116,7 @@ class HuggingFaceImages(ImageDataModule):
         self.held_out = held_out
         self.train_size = train_size
         self.in_memory = in_memory
+        self._format: str | None = None  # of the images, JPEG say
         self._tables = read(self.source, subset)
         columns = next(iter(self._tables.values())).column_names
         found = self._column("image", image, IMAGE_COLUMNS, columns)
@@ -132,7 +133,8 @@ class HuggingFaceImages(ImageDataModule):
         return [Path(self.source)] if Path(self.source).is_dir() else []
 
     def describe(self) -> dict[str, Any]:
-        return {**super().describe(), "name": Path(self.source).name if Path(self.source).is_dir() else self.source}
+        name = Path(self.source).name if Path(self.source).is_dir() else self.source
+        return {**super().describe(), "name": f"{name}, {self._format}" if self._format else name}
 
     def load(self) -> Samples:
         from datasets import Image, concatenate_datasets
@@ -157,6 +159,7 @@ class HuggingFaceImages(ImageDataModule):
             if self.train_size < len(splits["train"]):
                 _, splits["train"] = stratified_split(target, self.train_size, splits["train"])
         stored = StoredColumn(concatenate_datasets(tables), column, self.source)
+        self._format = format_of(stored[int(splits["train"][0])])
         index = {split: torch.from_numpy(rows) for split, rows in splits.items()}
         if not self.in_memory:
             return Samples(EncodedImages(stored), target, index)

@@ -73,6 +73,7 @@ class ImageFolder(ImageDataModule):
         self._broken = 0
         self._predicting = False
         self._labels: list[str | None] = []
+        self.names: list[str] = []  # files of the images, relative to the folder
         self._learn(in_order({label for label in self._parts["train"][1] if label is not None}))
 
     @property
@@ -103,6 +104,7 @@ class ImageFolder(ImageDataModule):
         if self._broken:
             log.warning("%s: %d of %d images are broken and left out", self.root, self._broken, everything)
         self._labels = labels
+        self.names = [Path(item.name).relative_to(self.root).as_posix() for item in items]
         if self._predicting:  # which needs no split, and there may be too few images for one
             splits = dict.fromkeys(get_args(Split), np.arange(len(items)))
         for part in get_args(Split):

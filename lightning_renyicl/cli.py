@@ -18,6 +18,7 @@ import yaml
 from jsonargparse.typing import NonNegativeInt
 from lightning.fabric.utilities.exceptions import MisconfigurationException
 from lightning.pytorch import Callback, LightningDataModule, LightningModule, Trainer
+from lightning.pytorch.accelerators import CPUAccelerator
 from lightning.pytorch.callbacks import Checkpoint, LearningRateMonitor
 from lightning.pytorch.cli import LightningArgumentParser, LightningCLI, SaveConfigCallback
 from lightning.pytorch.loggers import TensorBoardLogger
@@ -177,7 +178,13 @@ class RenyiCLI(LightningCLI):
         if self.subcommand == "predict":
             extra.append(EmbeddingWriter())
         self.trainer_defaults["callbacks"] += extra
-        return super().instantiate_trainer(**kwargs)
+        trainer = super().instantiate_trainer(**kwargs)
+        if config.sync_batchnorm and trainer.world_size > 1 and isinstance(trainer.accelerator, CPUAccelerator):
+            raise ValueError(
+                "torch's SyncBatchNorm needs GPUs: leave trainer.sync_batchnorm out, and each process normalises by "
+                "its own share of the batch"
+            )
+        return trainer
 
     def _run_subcommand(self, subcommand: str) -> None:
         with self._error_log():
@@ -238,7 +245,7 @@ def main() -> None:
     """The console script: user mistakes end in one line and exit code 2, with the traceback in ``error.log``."""
     try:
         run()
-    except (OSError, ValueError, MisconfigurationException, RuntimeError) as error:
+    except (OSError, ValueError, ModuleNotFoundError, MisconfigurationException, RuntimeError) as error:
         message = str(error)
         if isinstance(error, RuntimeError):
             # of RuntimeErrors only that of a checkpoint which doesn't fit the model is the user's

@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+import torch.nn.functional as F
 from lightning.pytorch import Trainer, seed_everything
 
 from datamodules import FakeGraphs, FakeImages, FakeTable
@@ -9,6 +10,7 @@ from datamodules.augmentations import (
     ColorJitter,
     Compose,
     FeatureCorruption,
+    GaussianBlur,
     GraphCL,
     Grayscale,
     HorizontalFlip,
@@ -19,8 +21,11 @@ from datamodules.augmentations import (
     RandomErasing,
     RandomMask,
     RandomResizedCrop,
+    Solarize,
     Subgraph,
 )
+from datamodules.augmentations.host import on_host
+from datamodules.augmentations.randaugment import augment
 from lightning_renyicl.callbacks import RBFSVM, OnlineProbe
 from lightning_renyicl.encoders import GIN, MLP, ResNet
 from lightning_renyicl.heads import MLPHead
@@ -84,6 +89,51 @@ def test_trains(build, precision, tmp_path):
     assert data.samples.target.device.type == "cuda"
     after = [p.detach().cpu() for p in followed.parameters()]
     assert any(not torch.equal(a, b) for a, b in zip(before, after, strict=True))
+
+
+def photographs(n=256):
+    """Smooth pictures ``[n, 3, 32, 32]`` in [0, 1] with some noise."""
+    generator = torch.Generator().manual_seed(0)
+    smooth = F.interpolate(torch.rand(n, 3, 6, 6, generator=generator), 32, mode="bicubic").clamp_(0, 1)
+    return (smooth + 0.02 * torch.rand(n, 3, 32, 32, generator=generator)).clamp_(0, 1)
+
+
+def test_randaugment_is_that_of_the_processor():
+    images = photographs().mul(255).byte()
+    draws = RandAugment(1, 10, probability=1).draw(len(images), torch.Generator().manual_seed(0))
+    drawn = draws.operation[0], draws.argument[0], draws.cubic[0]
+    ours = augment(images.cuda(), *drawn).cpu().int()
+    difference = (ours - augment(images, *drawn).int()).abs()
+    assert (difference > 0).float().mean() < 1e-3  # sums are rounded elsewhere
+    assert difference.max() <= 1
+
+
+@pytest.mark.parametrize(
+    "augmentation", [ColorJitter(0.4, 0.4, 0.4, 0.1), GaussianBlur(0.5)], ids=lambda one: type(one).__name__
+)
+def test_what_is_drawn_on_the_host_is_that_of_the_processor(augmentation):
+    images, generator = photographs(), torch.Generator("cuda").manual_seed(3)
+    before = generator.get_state()
+    ours = augmentation(images.cuda(), generator).cpu()
+    generator.set_state(before)
+    torch.testing.assert_close(ours, augmentation(images, on_host(generator)), rtol=0, atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    "augmentation",
+    [
+        *(RandomResizedCrop(32), HorizontalFlip(), Grayscale(), Solarize(0.5), RandomErasing(0.5)),
+        *(RandAugment(2, 10), ColorJitter(0.4, 0.4, 0.4, 0.1), GaussianBlur(0.5)),
+    ],
+    ids=lambda one: type(one).__name__,
+)
+def test_samples_of_a_batch_are_drawn_apart(augmentation):
+    images = photographs(1).expand(64, -1, -1, -1).cuda()
+    first, again, other = (augmentation(images, torch.Generator("cuda").manual_seed(seed)) for seed in (0, 0, 1))
+    assert first.device == images.device
+    assert torch.equal(first, again)
+    assert not torch.equal(first, other)
+    assert len(first.flatten(1).unique(dim=0)) > 1
 
 
 @pytest.mark.parametrize("objective", OBJECTIVES)

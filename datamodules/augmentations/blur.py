@@ -6,8 +6,8 @@ import torch
 from torch import Generator, Tensor
 
 from datamodules.augmentations.base import Augmentation
-from datamodules.augmentations.host import on_host
-from datamodules.augmentations.image import check_probability
+from datamodules.augmentations.host import on_host, to_device
+from datamodules.augmentations.image import check_images, check_probability
 
 
 def blur_matrix(sigma: Tensor, length: int, radius: int) -> Tensor:
@@ -56,11 +56,11 @@ class GaussianBlur(Augmentation):
         self.sigma = sigma
 
     def forward(self, batch: Tensor, generator: Generator) -> Tensor:
-        host, (height, width) = on_host(generator), batch.shape[-2:]
+        host, (height, width) = on_host(generator), check_images(batch).shape[-2:]
         rows = (torch.rand(len(batch), generator=host) < self.probability).nonzero().squeeze(1)
         share = torch.rand(len(rows), generator=host)
-        rows = rows.to(batch.device)
-        sigma = (self.sigma[0] + (self.sigma[1] - self.sigma[0]) * share).to(batch.device)
+        rows = to_device(rows, batch.device)
+        sigma = to_device(self.sigma[0] + (self.sigma[1] - self.sigma[0]) * share, batch.device)
         down, across = (blur_matrix(sigma, side, radius_of(side)).unsqueeze(1) for side in (height, width))
         blurred = down.to(batch.dtype) @ batch.index_select(0, rows) @ across.to(batch.dtype).mT
         return batch.index_copy(0, rows, blurred)

@@ -6,8 +6,8 @@ import torch
 from torch import Generator, Tensor
 
 from datamodules.augmentations.base import Augmentation
-from datamodules.augmentations.host import on_host
-from datamodules.augmentations.image import check_probability, chosen
+from datamodules.augmentations.host import on_host, to_device
+from datamodules.augmentations.image import check_images, check_probability, check_range, chosen
 
 BRIGHTNESS, CONTRAST, SATURATION, HUE = range(4)
 
@@ -75,7 +75,8 @@ class ColorJitter(Augmentation):
         probability: of changing a sample.
 
     Raises:
-        ValueError: an argument out of its range.
+        ValueError: an argument out of its range, or pixels of the first batch outside [0, 1], as after
+            :class:`Normalize`.
     """
 
     def __init__(
@@ -89,6 +90,7 @@ class ColorJitter(Augmentation):
             raise ValueError(f"hue must be in [0, 0.5], got {hue}")
         self.hue = hue
         self.probability = check_probability(probability)
+        self._seen = False
 
     def draw(self, n: int, generator: Generator) -> tuple[Tensor, Tensor]:
         """Factors ``[n, 4]`` by operation, hue's last, and orders ``[n, 4]``, a permutation of 0..3 a row."""
@@ -112,9 +114,9 @@ class ColorJitter(Augmentation):
         place = torch.where(acts, (order == HUE).int().argmax(1), 4)  # of the hue; 4 for images that stay
         sorting = place.argsort()
         ends = place.bincount(minlength=5).cumsum(0).tolist()  # of images with the hue in places 0, 1 …
-        operations = order[sorting].to(batch.device)
-        factors = factors[sorting].to(batch.device)
-        images = batch.index_select(0, sorting.to(batch.device))
+        operations = to_device(order[sorting], batch.device)
+        factors = to_device(factors[sorting], batch.device)
+        images = batch.index_select(0, to_device(sorting, batch.device))
         changed = images[: ends[3]]
 
         def blend(rows: slice, step: int) -> None:
@@ -127,9 +129,13 @@ class ColorJitter(Augmentation):
             changed.copy_(rotate_hue(changed, factors[: ends[3], HUE]))
         for step in (1, 2, 3):
             blend(slice(ends[step - 1]), step)
-        return images.index_select(0, sorting.argsort().to(batch.device))
+        return images.index_select(0, to_device(sorting.argsort(), batch.device))
 
     def forward(self, batch: Tensor, generator: Generator) -> Tensor:
+        check_images(batch)
+        if not self._seen:  # looking at pixels waits for the GPU
+            check_range(batch, "ColorJitter")
+            self._seen = True
         host = on_host(generator)
         acts = torch.rand(len(batch), generator=host) < self.probability
         return self.jitter(batch, *self.draw(len(batch), host), acts)
@@ -150,6 +156,7 @@ class Grayscale(Augmentation):
         self.probability = check_probability(probability)
 
     def forward(self, batch: Tensor, generator: Generator) -> Tensor:
+        check_images(batch)
         return torch.where(chosen(batch, self.probability, generator), luma(batch), batch)
 
 
@@ -168,4 +175,5 @@ class Solarize(Augmentation):
         self.probability = check_probability(probability)
 
     def forward(self, batch: Tensor, generator: Generator) -> Tensor:
+        check_images(batch)
         return torch.where(chosen(batch, self.probability, generator) & (batch >= 0.5), 1 - batch, batch)

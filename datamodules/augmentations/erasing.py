@@ -6,7 +6,7 @@ import torch
 from torch import Generator, Tensor
 
 from datamodules.augmentations.base import Augmentation
-from datamodules.augmentations.image import check_probability, chosen, draw_sides, draw_start, first_fit
+from datamodules.augmentations.image import check_images, check_probability, chosen, draw_sides, draw_start, first_fit
 
 
 class RandomErasing(Augmentation):
@@ -35,7 +35,7 @@ class RandomErasing(Augmentation):
         self.area = (min_area, max_area)
 
     def forward(self, batch: Tensor, generator: Generator) -> Tensor:
-        height, width = batch.shape[-2:]
+        height, width = check_images(batch).shape[-2:]
         h, w = draw_sides(len(batch), (height, width), self.area, self.RATIO, generator)
         h, w, fits = first_fit((h, w), (h < height) & (w < width))
         rows = _inside(draw_start(height, h, generator), h, height).view(-1, 1, height, 1)

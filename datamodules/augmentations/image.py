@@ -11,6 +11,8 @@ from torch import Generator, Tensor
 
 from datamodules.augmentations.base import Augmentation
 
+TOLERANCE = 0.01
+"""What resampling in reduced precision may add to pixels in [0, 1]."""
 ATTEMPTS = 10  # boxes drawn before torchvision's crop and timm's erasing give up
 
 
@@ -19,6 +21,26 @@ def check_probability(probability: float) -> float:
     if not 0 <= probability <= 1:
         raise ValueError(f"probability must be in [0, 1], got {probability}")
     return probability
+
+
+def check_images(batch: Tensor) -> Tensor:
+    """Returns images ``[N, C, H, W]`` of floating point numbers; raises TypeError for anything else.
+
+    Arithmetic on bytes would wrap around, and an image without its batch would be taken for three.
+    """
+    if batch.ndim != 4 or not batch.is_floating_point():
+        raise TypeError(
+            f"augmentations need a batch of images [N, C, H, W] in floating point, got {list(batch.shape)} of "
+            f"{batch.dtype}: divide bytes by 255"
+        )
+    return batch
+
+
+def check_range(batch: Tensor, name: str) -> None:
+    """Raises ValueError for pixels outside [0, 1], as after :class:`Normalize`. Waits for the GPU."""
+    low, high = batch.aminmax() if batch.numel() else (0.0, 1.0)
+    if low < -TOLERANCE or high > 1 + TOLERANCE:
+        raise ValueError(f"{name} needs pixels in [0, 1] and stands before Normalize, got {low:.3g} to {high:.3g}")
 
 
 def chosen(batch: Tensor, probability: float, generator: Generator) -> Tensor:
@@ -112,7 +134,7 @@ def resized_crop(batch: Tensor, top: Tensor, left: Tensor, height: Tensor, width
     """
     rows = resample_weights(top, height, batch.shape[-2], size).unsqueeze(1)  # [N, 1, size, H]
     columns = resample_weights(left, width, batch.shape[-1], size).unsqueeze(1)  # [N, 1, size, W]
-    return rows @ batch @ columns.mT
+    return rows.to(batch.dtype) @ batch @ columns.to(batch.dtype).mT
 
 
 class RandomResizedCrop(Augmentation):
@@ -159,7 +181,7 @@ class RandomResizedCrop(Augmentation):
         return top, left, h, w
 
     def forward(self, batch: Tensor, generator: Generator) -> Tensor:
-        height, width = batch.shape[-2:]
+        height, width = check_images(batch).shape[-2:]
         return resized_crop(batch, *self.boxes(len(batch), height, width, generator), self.size)
 
 
@@ -191,7 +213,7 @@ class CenterCrop(Augmentation):
         return center_crop(resize(image, [self.resize], antialias=True), [self.size, self.size])
 
     def forward(self, batch: Tensor, generator: Generator) -> Tensor:
-        middle: Tensor = self.of_image(batch)
+        middle: Tensor = self.of_image(check_images(batch))
         return middle
 
 
@@ -210,6 +232,7 @@ class HorizontalFlip(Augmentation):
         self.probability = check_probability(probability)
 
     def forward(self, batch: Tensor, generator: Generator) -> Tensor:
+        check_images(batch)
         return torch.where(chosen(batch, self.probability, generator), batch.flip(-1), batch)
 
 
@@ -237,6 +260,7 @@ class Normalize(Augmentation):
         self.register_buffer("std", torch.tensor(std, dtype=torch.float32).view(-1, 1, 1))
 
     def forward(self, batch: Tensor, generator: Generator) -> Tensor:
+        check_images(batch)
         if self.mean.device != batch.device:
             self.to(batch.device)
         return (batch - self.mean) / self.std

@@ -11,11 +11,8 @@ from torch import Generator, Tensor
 from datamodules.augmentations import operations as op
 from datamodules.augmentations import warp
 from datamodules.augmentations.base import Augmentation
-from datamodules.augmentations.host import on_host
-from datamodules.augmentations.image import check_probability
-
-TOLERANCE = 0.01
-"""What resampling in reduced precision may add to pixels in [0, 1]."""
+from datamodules.augmentations.host import on_host, to_device
+from datamodules.augmentations.image import check_images, check_probability, check_range
 
 
 def _equalize(batch: Tensor, _: Tensor) -> Tensor:
@@ -84,10 +81,10 @@ def augment(images: Tensor, operation: Tensor, argument: Tensor, cubic: Tensor) 
     The others are on the CPU, ``[N]``.
     """
     device, order = images.device, (2 * operation + cubic).argsort()  # images of an operation side by side
-    place = order.argsort().to(device)
+    place = to_device(order.argsort(), device)
     linear_turns = int(((operation == NAMES.index("Rotate")) & ~cubic).sum())
     counts = operation.bincount(minlength=NONE + 1).tolist()
-    argument, cubic, order = argument[order].float().to(device), cubic[order].to(device), order.to(device)
+    argument, cubic, order = (to_device(each, device) for each in (argument[order].float(), cubic[order], order))
     parts = dict(zip((*NAMES, None), images.index_select(0, order).split(counts), strict=True))
     by, ways = (dict(zip((*NAMES, None), of.split(counts), strict=True)) for of in (argument, cubic))
     results = [
@@ -162,16 +159,13 @@ class RandAugment(Augmentation):
         return Draws(operation, arguments(operation, level, negative), cubic)
 
     def forward(self, batch: Tensor, generator: Generator) -> Tensor:
+        check_images(batch)
         if not self._seen:  # looking at pixels waits for the GPU
-            low, high = batch.aminmax()
-            if low < -TOLERANCE or high > 1 + TOLERANCE:
-                raise ValueError(
-                    f"RandAugment needs pixels in [0, 1] and stands before Normalize, got {low:.3g} to {high:.3g}"
-                )
+            check_range(batch, "RandAugment")
             self._seen = True
         draws = self.draw(len(batch), generator)
         images = batch.float().mul(255).round_().clamp_(0, 255).byte()
         for operation, argument, cubic in zip(draws.operation, draws.argument, draws.cubic, strict=True):
             images = augment(images, operation, argument, cubic)
-        acts = (draws.operation != NONE).any(0).to(batch.device)
+        acts = to_device((draws.operation != NONE).any(0), batch.device)
         return torch.where(acts.view(-1, 1, 1, 1), images.float().div_(255).to(batch.dtype), batch)

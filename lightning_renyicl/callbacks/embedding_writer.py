@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,8 +24,9 @@ GROUP = 2**24
 class EmbeddingWriter(Callback):
     """Writes representations to ``embeddings.parquet`` in the run folder.
 
-    Columns: ``row`` (the sample's number in its data set), ``target`` (−1 where unknown), ``feature_0`` … On several
-    processes each writes its share, ``embeddings-RANK.parquet``. The file is there once it is whole.
+    Columns: ``row`` (the sample's number in its data set), ``name`` (of data whose samples have ``names``, such as the
+    files of images), ``target`` (−1 where unknown), ``feature_0`` … On several processes each writes its share,
+    ``embeddings-RANK.parquet``. The file is there once it is whole.
     """
 
     def __init__(self) -> None:
@@ -32,10 +34,13 @@ class EmbeddingWriter(Callback):
         self._writer: ParquetWriter | None = None
         self._waiting: list[tuple[Tensor, Tensor]] = []  # features and targets that are not written yet
         self._rows = torch.empty(0)
+        self._names: Sequence[str] | None = None
+        self._width = 0
         self._written = 0
 
     def on_predict_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
         self._rows, self._written, self._writer = rows_drawn(trainer.predict_dataloaders), 0, None
+        self._names = getattr(trainer.datamodule, "names", None)  # type: ignore[attr-defined]
 
     def on_predict_batch_end(
         self, trainer: Trainer, pl_module: LightningModule, outputs: Any, batch: Any, batch_idx: int, *_: int
@@ -51,8 +56,7 @@ class EmbeddingWriter(Callback):
             self._write(path)
         self._file.close()
         if self._writer is not None:
-            features = len(self._writer.schema.names) - 2
-            print(f"{self._written} embeddings of {features} features: {path}")
+            print(f"{self._written} embeddings of {self._width} features: {path}")
 
     def on_exception(self, trainer: Trainer, pl_module: LightningModule, exception: BaseException) -> None:
         self._waiting.clear()
@@ -71,9 +75,13 @@ class EmbeddingWriter(Callback):
 
         features, target = (torch.cat(column) for column in zip(*self._waiting, strict=True))
         self._waiting.clear()
-        frame = pd.DataFrame(features.numpy(), columns=[f"feature_{i}" for i in range(features.shape[1])])
+        rows = self._rows[self._written :][: len(target)]
+        self._width = features.shape[1]
+        frame = pd.DataFrame(features.numpy(), columns=[f"feature_{i}" for i in range(self._width)])
         frame.insert(0, "target", target.numpy())
-        frame.insert(0, "row", self._rows[self._written :][: len(target)].numpy())
+        if self._names is not None:
+            frame.insert(0, "name", [self._names[row] for row in rows.tolist()])
+        frame.insert(0, "row", rows.numpy())
         table = pa.Table.from_pandas(frame, preserve_index=False)
         if self._writer is None:
             path.parent.mkdir(parents=True, exist_ok=True)

@@ -21,12 +21,15 @@ class TimmModel(Backbone):
         arguments: of the network, such as ``img_size: 96`` or ``drop_path_rate: 0.1``.
 
     Raises:
-        ValueError: a name that timm doesn't know.
+        ValueError: a name that timm doesn't know, or ``num_classes`` among the arguments; when it runs, a network that
+            gives a map or tokens in place of one vector an image.
     """
 
     def __init__(self, name: str, pretrained: bool = False, arguments: dict[str, Any] | None = None) -> None:
         import timm
 
+        if "num_classes" in (arguments or {}):
+            raise ValueError("arguments cannot have num_classes: the network is taken without its classifier")
         if not timm.is_model(name):
             from difflib import get_close_matches
 
@@ -39,4 +42,9 @@ class TimmModel(Backbone):
 
     def forward(self, x: Tensor) -> Tensor:
         features: Tensor = self.network(x.contiguous(memory_format=torch.channels_last))
+        if features.shape != (len(x), self.num_features):
+            raise ValueError(
+                f"the network gives {list(features.shape)} for {len(x)} images in place of one vector of "
+                f"{self.num_features} numbers each: choose one that pools, or its arguments global_pool"
+            )
         return features

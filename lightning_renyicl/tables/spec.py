@@ -29,7 +29,7 @@ class Line:
         metric: key in ``result.json``, where it isn't the table's.
         only: of a row, the columns that it fills, as others would show the same.
         scales: overlays of each scale at which its cells can run; of rows and columns that give none, at every scale.
-        timed_on: overlay with made-up data of the same shape, on which a step is timed before the data is there.
+        timed_on: of each scale an overlay with made-up data of the same shape, to time a step before the data is there.
         gain_over: another line; each cell also prints its gain over that line's.
         difference: two other lines; each cell is the first's minus the second's, and nothing is trained.
         missing: what the suite lacks to run its cells.
@@ -43,7 +43,7 @@ class Line:
     metric: str | None = None
     only: tuple[str, ...] = ()
     scales: dict[str, tuple[str, ...]] | None = None
-    timed_on: str | None = None
+    timed_on: dict[str, str] | None = None
     gain_over: str | None = None
     difference: tuple[str, str] | None = None
     missing: str | None = None
@@ -106,7 +106,7 @@ class Spec:
             return f"nothing to run at scale {scale}"
         own = [config, *lines[0].overlays, *lines[1].overlays]
         scaled = [overlay for line in lines for overlay in (line.scales or {}).get(scale, ())]
-        stand_in = next((line.timed_on for line in lines if line.timed_on), None)
+        stand_in = next((line.timed_on.get(scale) for line in lines if line.timed_on), None)
         choices = [[choice] for line in lines for choice in line.one_of] or [[]]
         return tuple(self._training([*own, *choice], scaled, stand_in, scale) for choice in choices)
 
@@ -129,9 +129,20 @@ class Spec:
                     return other
         return training
 
-    def trainings(self, scale: str) -> list[Training]:
-        """Every training of the table, each once, in the order of its cells."""
-        cells = (self.cell(row, column, scale) for row in self.rows for column in self.columns)
+    def trainings(self, scale: str, column: str = "") -> list[Training]:
+        """Every training of the table, each once, in the order of its cells.
+
+        Args:
+            scale: smoke, small or paper.
+            column: only those of columns whose label has this in it.
+
+        Raises:
+            ValueError: no column has.
+        """
+        chosen = [label for label in self.columns if column in label]
+        if not chosen:
+            raise ValueError(f"{self.name} has no column {column}; its columns are {', '.join(self.columns)}")
+        cells = (self.cell(row, label, scale) for row in self.rows for label in chosen)
         return list(dict.fromkeys(training for cell in cells if not isinstance(cell, str) for training in cell))
 
 
@@ -212,6 +223,7 @@ def line(path: Path, label: str, keys: dict[str, Any]) -> Line:
     if scales is not None:
         check_scales(path, scales)
         scales = {scale: strings(path, f"{label}: {scale}", parts) for scale, parts in scales.items()}
+    check_scales(path, keys.get("timed_on") or {})
     return Line(label=label, **{**keys, **lists, "scales": scales})
 
 

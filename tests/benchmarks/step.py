@@ -28,7 +28,7 @@ from lightning_renyicl.encoders import MLP, ResNet
 from lightning_renyicl.heads import MLPHead
 from lightning_renyicl.modules import ContrastiveModule, TabularModule, VisionModule
 from lightning_renyicl.objectives import RMLCPC
-from tests.benchmarks.timing import compare
+from tests.benchmarks.timing import CPU, compare
 
 NORMALIZE = Normalize([0.5] * 3, [0.25] * 3)
 HARD = Compose(
@@ -76,6 +76,7 @@ def epoch_against_floor(
     build: Callable[[], tuple[ContrastiveModule, InMemoryDataModule]],
     precision: Literal["32-true", "bf16-mixed"],
     n: int,
+    device: torch.device = CPU,
 ) -> dict[str, Any]:
     """An epoch through the Trainer with a probe, and the same steps in a bare loop on augmented tensors."""
     seed_everything(0, verbose=False)
@@ -83,7 +84,8 @@ def epoch_against_floor(
     trainer = Trainer(
         max_epochs=1,
         precision=precision,
-        accelerator="cpu",
+        accelerator="gpu" if device.type == "cuda" else "cpu",
+        devices=1,
         logger=DummyLogger(),
         callbacks=[OnlineProbe()],
         enable_checkpointing=False,
@@ -92,14 +94,17 @@ def epoch_against_floor(
         limit_val_batches=0,
     )
     trainer.fit(module, datamodule=data)  # warms up, and leaves the optimizer with its state
+    module.to(device)
     data.trainer = None
-    batches: list[tuple[list[Tensor], Tensor]] = [data.train_batch(index) for index in data.train_dataloader()]
+    batches: list[tuple[list[Tensor], Tensor]] = [
+        data.train_batch(index.to(device)) for index in data.train_dataloader()
+    ]
     optimizer = torch.optim.SGD(module.parameters(), lr=0.01, momentum=0.9)
     target_network = module.momentum_target
 
     def bare() -> None:
         for views, _ in batches:
-            with torch.autocast("cpu", torch.bfloat16, enabled=precision == "bf16-mixed"):
+            with torch.autocast(device.type, torch.bfloat16, enabled=precision == "bf16-mixed"):
                 online = [module.projector(module.backbone(view)) for view in views]
                 targets = online if target_network is None else [target_network(view) for view in views]
                 loss, _ = module.objective(online, targets)
@@ -113,7 +118,7 @@ def epoch_against_floor(
         trainer.fit_loop.max_epochs = trainer.current_epoch + 1
         trainer.fit(module, datamodule=data)
 
-    return compare(whole, bare, n)
+    return compare(whole, bare, n, device)
 
 
 def run() -> dict[str, dict[str, Any]]:

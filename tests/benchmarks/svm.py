@@ -60,5 +60,5 @@ def against_grid_search(name: str, root: Path) -> dict[str, Any]:
 
 
 def run(root: Path) -> dict[str, dict[str, Any]]:
-    """Every set."""
-    return {f"eval/svm_vs_gridsearch_{name}": against_grid_search(name, root) for name in SETS}
+    """Every set, from the archives in ``root/graphs``."""
+    return {f"eval/svm_vs_gridsearch_{name}": against_grid_search(name, root / "graphs") for name in SETS}

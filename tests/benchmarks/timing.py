@@ -13,9 +13,11 @@ import torch
 
 from lightning_renyicl.callbacks.result_json import commit, device_name
 
+CPU = torch.device("cpu")
 
-def compare(ours: Callable[[], Any], floor: Callable[[], Any], n: int) -> dict[str, Any]:
-    """Times both in turn, so that a busy machine slows both.
+
+def compare(ours: Callable[[], Any], floor: Callable[[], Any], n: int, device: torch.device = CPU) -> dict[str, Any]:
+    """Times both in turn, so that a busy machine slows both. A GPU is waited for.
 
     Returns:
         ``ratio`` of medians, ours over floor, with ``n``, ``median_s``, ``floor_s``, ``device`` and ``commit``.
@@ -25,6 +27,8 @@ def compare(ours: Callable[[], Any], floor: Callable[[], Any], n: int) -> dict[s
         for function, times in zip((ours, floor), seconds, strict=True):
             start = time.perf_counter()
             function()
+            if device.type == "cuda":
+                torch.cuda.synchronize()
             times.append(time.perf_counter() - start)
     median, floor_median = (statistics.median(times) for times in seconds)
     return {
@@ -32,7 +36,7 @@ def compare(ours: Callable[[], Any], floor: Callable[[], Any], n: int) -> dict[s
         "n": n,
         "median_s": round(median, 5),
         "floor_s": round(floor_median, 5),
-        "device": device_name(torch.device("cpu")),
+        "device": device_name(device),
         "commit": commit(),
     }
 

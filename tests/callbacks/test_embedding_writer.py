@@ -40,6 +40,21 @@ def test_rows_order_and_values(tmp_path, make, quiet_trainer, capsys, monkeypatc
     assert "101 embeddings of 16 features" in capsys.readouterr().out
 
 
+class NamedTable(OddTable):
+    """Rows that are called something."""
+
+    names = tuple(f"sample {number}" for number in range(1000))
+
+
+def test_names_of_samples(tmp_path, make, quiet_trainer, monkeypatch):
+    monkeypatch.setattr(embedding_writer, "GROUP", 200)
+    module, data = make(NamedTable, num_samples=128, batch_size=50)
+    quiet_trainer(callbacks=[EmbeddingWriter()]).predict(module, data, return_predictions=False)
+    frame = pd.read_parquet(tmp_path / "embeddings.parquet")
+    assert list(frame.columns[:4]) == ["row", "name", "target", "feature_0"]
+    assert frame["name"].tolist() == [f"sample {row}" for row in data.samples.splits["test"].tolist()]
+
+
 def test_half_precision_is_written_as_float32(tmp_path, make, quiet_trainer):
     module, data = make()
     quiet_trainer(callbacks=[EmbeddingWriter()], precision="bf16-true").predict(module, data, return_predictions=False)

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import inspect
+import io
+import math
 from pathlib import Path
 
+import pandas as pd
 import pytest
 import torch
 import yaml
+from PIL import Image
 
 from datamodules.tu import KNOWN
 from lightning_renyicl import cli, objectives
@@ -23,6 +27,17 @@ OBJECTIVES = {
     "nwj": ("NWJ", {"alpha": 0.0}),
     "renyi": ("Renyi", {"gamma": 2.0}),
 }
+EPOCHS = {100: 0.15, 200: 0.075, 300: 0.075}
+"""Base learning rates of the paper for ImageNet, by the length of training; none is given for 300 epochs."""
+IMAGES = sorted(path.stem for path in CONFIGS.glob("*.yaml") if "VisionModule" in path.read_text())
+BELOW = {
+    "image": ["cifar100_hard.yaml"],
+    "grids": ["cifar100_hard.yaml"],
+    "graph": ["mutag.yaml"],
+    "graphcl_legacy": ["mutag.yaml"],
+    "imagenet_smoke": ["imagenet100_base.yaml", "scale/image/smoke.yaml"],
+}
+"""What an overlay is for, by its name or that of its folder."""
 PATHS = sorted(path for path in CONFIGS.rglob("*.yaml") if path.parent.name != "tables")
 DIGITS = ["digits_image_hard", "digits_table_hard", "digits_graph"]
 
@@ -37,6 +52,20 @@ def resolve(command):
         return yaml.safe_load(outcome.out)
 
     return _resolve
+
+
+def hub_folder(folder):
+    """A few images of one colour as the Hugging Face hub has them."""
+    folder.mkdir(parents=True)
+    images = []
+    for number in range(8):
+        stored = io.BytesIO()
+        Image.new("RGB", (32, 32), (30 * number, 90, 0)).save(stored, "JPEG")
+        images.append({"bytes": stored.getvalue(), "path": None})
+    for split in ("train", "test"):
+        pd.DataFrame({"img": images, "label": [0, 1] * 4, "fine_label": [0, 1, 2, 3] * 2}).to_parquet(
+            folder / f"{split}-00000-of-00001.parquet"
+        )
 
 
 def objective(config):
@@ -74,9 +103,10 @@ def test_is_instantiated(path, tmp_path, monkeypatch, fake):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(cli.RenyiCLI, "_run_subcommand", lambda *_: None)  # nothing is set up, no data are read
     (tmp_path / "mine.csv").write_text("a,label\n" + "1,x\n2,y\n" * 20)  # but for the user's own
-    domains = {"image": CONFIGS / "cifar100_hard.yaml", "graph": CONFIGS / "mutag.yaml"}
-    domain = domains["graph"] if path.stem == "graphcl_legacy" else domains.get(path.parent.name, fake)
-    base = [] if path.parent == CONFIGS else ["--config", str(domain)]
+    if path.stem in ("cifar10_hub", "cifar100_hub"):
+        hub_folder(tmp_path / "data" / path.stem.removesuffix("_hub"))
+    below = BELOW.get(path.stem, BELOW.get(path.parent.name, [fake]))
+    base = [] if path.parent == CONFIGS else [arg for name in below for arg in ("--config", str(CONFIGS / name))]
     built = cli.run(["fit", *base, "--config", str(path)])
     assert sum(p.numel() for p in built.model.parameters() if p.requires_grad) > 0
     assert built.datamodule.num_classes > 1
@@ -102,6 +132,33 @@ def test_every_objective_trains_in_every_domain(tmp_path, monkeypatch, domain, n
     assert torch.isfinite(command.trainer.callback_metrics["train/loss"])
     assert all(torch.isfinite(p).all() for p in command.model.parameters())
     assert (tmp_path / f"runs/{domain}+smoke+{name}/seed0/result.json").exists()
+
+
+@pytest.mark.parametrize("name", IMAGES)
+def test_every_image_configuration_takes_a_step(tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    overlays = [name, "scale/smoke", "scale/image/smoke"]
+    overlays += ["scale/image/imagenet_smoke"] if name.startswith("imagenet") else []
+    configs = [arg for overlay in overlays for arg in ("--config", str(CONFIGS / f"{overlay}.yaml"))]
+    quiet = ["--trainer.enable_progress_bar=false", "--trainer.enable_model_summary=false", "--trainer.logger=false"]
+    small = [
+        *("--data.batch_size=4", "--data.num_samples=40", "--trainer.limit_train_batches=1"),
+        *("--trainer.limit_val_batches=1", "--trainer.precision=32", "--trainer.accelerator=cpu"),
+        *("--model.backbone.init_args.width=8", "--trainer.enable_checkpointing=false"),
+    ]
+    command = cli.run(["fit", *configs, *quiet, *small])
+    assert command.trainer.global_step == 1
+    assert torch.isfinite(command.trainer.callback_metrics["train/loss"])
+    assert all(torch.isfinite(p).all() for p in command.model.parameters())
+
+
+@pytest.mark.parametrize("epochs", EPOCHS)
+def test_learning_rate_of_a_length_of_training(epochs):
+    overlay = yaml.safe_load((CONFIGS / f"grids/epochs{epochs}.yaml").read_text())
+    batch_size = yaml.safe_load((CONFIGS / "imagenet_multicrop.yaml").read_text())["data"]["init_args"]["batch_size"]
+    rate = overlay["model"]["init_args"]["optimizer"]["init_args"]["lr"]
+    assert rate == pytest.approx(EPOCHS[epochs] * math.sqrt(batch_size), abs=0.005)
+    assert overlay["trainer"]["max_epochs"] == epochs
 
 
 def test_configurations_of_a_protocol_differ_in_what_was_chosen_for_the_data_alone():

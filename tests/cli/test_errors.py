@@ -56,6 +56,11 @@ MISTAKES = {
     "no batch": (None, ["--data.batch_size", "0"], "batch_size must be at least 1, got 0"),
     "no length": (None, ["--trainer.max_epochs", "-1"], "set trainer.max_epochs or trainer.max_steps"),
     "precision": (None, ["--trainer.precision", "7"], "precision"),
+    "batch statistics over CPUs": (
+        None,
+        ["--trainer.sync_batchnorm", "true", "--trainer.devices", "2", "--trainer.accelerator", "cpu"],
+        "SyncBatchNorm needs GPUs",
+    ),
     "abbreviated flag": (None, ["--trainer.max_epoch", "1"], "--trainer.max_epoch"),
     "empty YAML": (write(BAD, ""), ["--config", BAD], f"{BAD} is empty"),
     "folder for a checkpoint": (lambda folder: (folder / "x").mkdir(), ["--ckpt_path", "x"], "x: is a folder"),

@@ -58,7 +58,7 @@ def test_images_and_labels(tmp_path, in_memory):
     write(folder, "test", 6, start=100)
     data = build(folder, in_memory=in_memory)
     assert data.classes == ["3", "7"]
-    assert data.describe() == {"name": "own", "samples": {"train": 18, "val": 2, "test": 6}}
+    assert data.describe() == {"name": "own, PNG", "samples": {"train": 18, "val": 2, "test": 6}}
     images, target = everything(data, "test")
     assert target.tolist() == [0, 1] * 3
     for i, image in enumerate(images):

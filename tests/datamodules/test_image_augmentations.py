@@ -91,6 +91,22 @@ class TestEvery:
         assert result.dtype == torch.float32
         assert result.isfinite().all()
 
+    @pytest.mark.parametrize("dtype", [torch.float64, torch.float16, torch.bfloat16])
+    def test_other_precisions(self, augmentation, dtype):
+        batch = pictures(3, 12, 12).to(dtype)
+        result = augmentation(batch, generator_at(1))
+        assert result.shape == batch.shape
+        assert result.isfinite().all()
+
+    @pytest.mark.parametrize(
+        "batch",
+        [pictures(3).mul(255).byte(), pictures(1)[0], torch.zeros(2, 5, dtype=torch.long)],
+        ids=["bytes", "no batch", "rows"],
+    )
+    def test_what_is_no_batch_of_images(self, augmentation, batch):
+        with pytest.raises(TypeError, match=r"a batch of images \[N, C, H, W\] in floating point, got \["):
+            augmentation(batch, generator_at(1))
+
 
 @pytest.mark.parametrize("augmentation", ALWAYS.values(), ids=ALWAYS)
 def test_each_sample_has_its_own_draw(augmentation):
@@ -152,7 +168,8 @@ class TestRandomResizedCrop:
         n, height, width = 3000, 40, 64
         ours = torch.stack(RandomResizedCrop(8).boxes(n, height, width, generator_at(0)), 1)
         reference, image = v2.RandomResizedCrop(8, scale=(0.2, 1.0)), torch.empty(3, height, width)
-        with global_random_state(generator_at(1)):
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(1)
             drawn = [reference.make_params([image]) for _ in range(n)]
         theirs = torch.tensor([[box[key] for key in ("top", "left", "height", "width")] for box in drawn]).float()
         for name, a, b in zip(("top", "left", "height", "width"), ours.T, theirs.T, strict=True):
@@ -276,6 +293,11 @@ class TestColorJitter:
         with pytest.raises(ValueError, match=message):
             ColorJitter(*arguments)
 
+    def test_after_normalisation(self):
+        batch = NORMALIZE(pictures(4), generator_at(0))
+        with pytest.raises(ValueError, match=r"ColorJitter needs pixels in \[0, 1\] and stands before Normalize"):
+            ColorJitter(0.4, 0.4, 0.4, 0.1)(batch, generator_at(0))
+
 
 class TestRandomErasing:
     N, SIDE = 3000, 24
@@ -295,6 +317,22 @@ class TestRandomErasing:
         assert noise.mean() == pytest.approx(0, abs=0.01)
         assert noise.std() == pytest.approx(1, abs=0.01)
         assert mask.any(2).any(1).float().mean() == pytest.approx(0.5, abs=0.04)
+
+    def test_noise_is_every_samples_and_channels_own(self):
+        result, mask = self.erased()
+        channels = result.permute(1, 0, 2, 3)[:, mask]  # [3, pixels]
+        assert channels.corrcoef().triu(1).abs().max() < 0.01
+        first, second = result[mask.any(2).any(1)][:1400].view(700, 2, -1).unbind(1)
+        both = (first != 7) & (second != 7)  # where two samples' boxes overlap
+        assert torch.stack((first[both], second[both])).corrcoef()[0, 1].abs() < 0.02
+
+    def test_both_places_of_a_box_are_drawn(self):
+        _, mask = self.erased()
+        mask = mask[mask.any(2).any(1)]
+        starts = torch.stack([mask.any(side).int().argmax(1) for side in (2, 1)]).float()
+        room = torch.stack([self.SIDE - mask.any(side).sum(1) for side in (2, 1)])
+        shares = (starts / room)[:, (room > 0).all(0)]
+        assert shares.corrcoef()[0, 1].abs() < 0.08  # 3 standard deviations at n = 1500
 
     def test_law_of_boxes_is_timms(self):
         from timm.data.random_erasing import RandomErasing as Reference
@@ -367,3 +405,15 @@ def test_on_the_gpu(augmentation):
     assert results[0].device == batch.device
     assert torch.equal(*results)
     assert torch.equal(torch.cuda.get_rng_state(), state)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("augmentation", RANDOM.values(), ids=RANDOM)
+def test_the_gpu_is_not_waited_for(augmentation):
+    batch, generator = pictures(40).cuda(), Generator("cuda").manual_seed(1)
+    augmentation(batch, generator)  # the first batch is looked at
+    torch.cuda.set_sync_debug_mode("error")
+    try:
+        augmentation(batch, generator)
+    finally:
+        torch.cuda.set_sync_debug_mode("default")

@@ -56,6 +56,7 @@ def test_a_folder_a_class(tmp_path):
     for rows in data.samples.splits.values():
         assert len(data.samples.target[rows].unique()) == 3
     assert torch.cat(list(data.samples.splits.values())).sort().values.tolist() == list(range(30))
+    assert data.names[:2] == ["cat/00.jpg", "cat/01.png"]
     views, target = batches(data.train_dataloader(), data, train=True)[0]
     assert [view.shape for view in views] == [(8, 3, 8, 8)] * 2
     assert 0 <= min(view.min() for view in views) <= max(view.max() for view in views) <= 1
@@ -207,6 +208,7 @@ def test_predict_sees_every_image(tmp_path):
     data = ImageFolder([VIEW, VIEW], MIDDLE, str(tmp_path), num_workers=0)
     data.setup("predict")
     assert [len(target) for _, target in data.predict_dataloader()] == [1]
+    assert data.names == ["only.png"]
 
 
 @pytest.mark.parametrize("in_memory", [False, True])

@@ -109,7 +109,10 @@ MOVES = [
 @pytest.mark.parametrize("cubic", [False, True], ids=["linear", "cubic"])
 @pytest.mark.parametrize(("ours", "theirs", "arguments"), MOVES, ids=[theirs.__name__ for _, theirs, _ in MOVES])
 def test_moves_are_pillows(ours, theirs, arguments, cubic, shape):
-    """But for one level, where float32 and float64 lie on two sides of a whole number, in at most 1.5 % of pixels."""
+    """But for one level, where float32 and float64 lie on two sides of a whole number, in at most 1.5 % of pixels.
+
+    Where an offset is such that sums are whole numbers for many pixels, as 0.45 of 224, it is up to 27 %.
+    """
     batch = crops(*shape)
     resampling = Image.Resampling.BICUBIC if cubic else Image.Resampling.BILINEAR
     for argument in arguments:

@@ -71,6 +71,12 @@ def test_law_of_draws():
     assert (degrees < 0).double().mean() == pytest.approx(0.5, abs=0.1)
     assert kstest(degrees.abs() / 3, norm(5, 0.5).cdf).pvalue > 1e-3
     assert draws.cubic.double().mean() == pytest.approx(0.5, abs=0.015)
+    moves = (draws.operation >= NAMES.index("ShearX")) & (draws.operation != NONE)
+    negative = draws.argument[moves] < 0
+    assert (negative == draws.cubic[moves]).double().mean() == pytest.approx(0.5, abs=0.05)  # each its own draw
+    turned = RandAugment(2, magnitude=5, probability=1, level_std=1).draw(100_000, generator_at(1))
+    both = (turned.operation == NAMES.index("Rotate")).all(0)
+    assert abs(turned.argument[:, both].abs().corrcoef()[0, 1]) < 0.2  # 4 standard deviations at n = 440
     first, second = draws.operation[:2]
     assert ((first == second) & (first != NONE)).double().mean() == pytest.approx(0.4**2 / 15, abs=0.006)  # replacement
 

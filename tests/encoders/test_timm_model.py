@@ -35,3 +35,14 @@ def test_a_name_that_timm_does_not_know():
         TimmModel("resnet_18")
     with pytest.raises(ValueError, match="it has none like it"):
         TimmModel("???")
+
+
+def test_a_network_that_gives_a_map():
+    encoder = TimmModel("resnet10t", arguments={"global_pool": ""})
+    with pytest.raises(ValueError, match=r"gives \[2, 512, 1, 1\] for 2 images in place of one vector of 512"):
+        encoder(torch.randn(2, 3, 32, 32))
+
+
+def test_a_classifier():
+    with pytest.raises(ValueError, match="arguments cannot have num_classes"):
+        TimmModel("resnet10t", arguments={"num_classes": 10})

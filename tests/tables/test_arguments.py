@@ -335,6 +335,14 @@ class TestWhatWaits:
         assert capsys.readouterr().err == f"error: FLAGS cannot have {flag.split()[0]}: the table sets it\n"
         assert executed.runs == ()
 
+    def test_a_column(self, executed):
+        assert program.main(["table9", "--column", "Har"]) == 0
+        assert names(executed.runs) == ["a+hard/seed0", "b+hard/seed0", "a+hard/seed1", "b+hard/seed1"]
+
+    def test_a_column_that_is_not_there(self, executed, capsys):
+        assert program.main(["table9", "--column", "Soft"]) == 2
+        assert capsys.readouterr().err == "error: table9 has no column Soft; its columns are Base, Hard\n"
+
     def test_seeds_are_the_scales(self, executed):
         program.main(["table9", "--scale", "smoke"])
         assert names(executed.runs) == [run for run in RUNS if run.endswith("seed0")]

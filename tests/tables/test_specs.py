@@ -131,7 +131,7 @@ class TestSharing:
     def test_table9_trains_the_noisy_crop_alone(self, scale):
         table5 = spec.load("table5").trainings(scale)
         table9 = spec.load("table9")
-        data_sets = 3 if scale == "paper" else 2
+        data_sets = 2 if scale == "small" else 3
         assert len(table9.trainings(scale)) == 6 * data_sets
         for row in table9.rows:
             for column in table9.columns:
