@@ -8,7 +8,7 @@ import torch
 from lightning.pytorch import Callback, LightningModule, Trainer
 from torch import Tensor
 
-READ_OUTS = ("by_anchor", "by_batch")
+READ_OUTS = ("estimate", "other")
 
 
 class InformationError(Callback):
@@ -18,7 +18,7 @@ class InformationError(Callback):
               \mathrm{mse} = \mathrm{bias}^2 + \mathrm{variance}
 
     Logs, in nats and squared nats, ``NATS/READ_OUT/bias``, ``variance`` and ``mse`` for each mutual information so far
-    (``2/by_anchor/mse`` say), ``NATS/invalid``, the share of pairs without a ratio by the batch's normaliser, and
+    (``2/estimate/mse`` say), ``NATS/invalid``, the share of pairs without a ratio by the batch's normaliser, and
     ``READ_OUT/mse``, the mean over all. Batches in which no pair has a ratio are left out. For :class:`CriticModule`.
     """
 

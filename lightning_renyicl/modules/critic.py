@@ -24,9 +24,10 @@ class CriticModule(LightningModule):
     Takes batches ``([x, y], nats)`` of N pairs ``[N, D]`` and what is known of their mutual information. Every x with
     another pair's y is a negative pair.
 
-    Logs in training ``train/bound``, the mutual information read off with a normaliser for each anchor
-    (``train/by_anchor``) and with one for the batch (``train/by_batch``, with ``train/invalid``, the share of pairs
-    that have no ratio), and the known one, ``train/nats``.
+    Logs in training ``train/bound``, the mutual information that is read off with the normaliser which is right for the
+    objective's best critic, ``train/estimate``, with the other one, ``train/other``, and what is known, ``train/nats``.
+    For CPC that normaliser is each anchor's own, else the batch's; ``train/invalid`` is the share of pairs for which
+    the batch's finds no ratio.
 
     Args:
         critic: builds from D a network that scores every x with every y.
@@ -50,14 +51,12 @@ class CriticModule(LightningModule):
 
     @torch.no_grad()
     def estimates(self, p: Tensor, n: Tensor) -> dict[str, Tensor]:
-        """The mutual information of a batch by both normalisers, and the share of pairs without a ratio."""
+        """The mutual information of a batch by the right and by the other normaliser, and what share has no ratio."""
         alpha = getattr(self.objective, "alpha", 0.0)  # the Rényi bound has no skew
         by_batch = log_ratio(p, n, 1 / (n.shape[-1] + 1) if alpha is None else alpha, world_group())
-        return {
-            "by_anchor": row_log_ratio(p, n).mean(),
-            "by_batch": by_batch.nanmean(),
-            "invalid": by_batch.isnan().float().mean(),
-        }
+        read_outs = by_batch.nanmean(), row_log_ratio(p, n).mean()
+        estimate, other = read_outs if self.objective.one_denominator else reversed(read_outs)
+        return {"estimate": estimate, "other": other, "invalid": by_batch.isnan().float().mean()}
 
     def training_step(self, batch: tuple[list[Tensor], Tensor], batch_idx: int) -> Tensor:
         p, n = self.scores(batch)

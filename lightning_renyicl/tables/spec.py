@@ -61,7 +61,11 @@ class Spec:
     Attributes:
         name: the make target.
         title: one line.
-        metric: key in ``result.json``, where neither row nor column has one; printed in per cent.
+        metric: key in ``result.json``, where neither row nor column has one.
+        unit: of what is printed; shares are, in per cent, and other numbers stay as they are.
+        curves: columns of ``metrics.csv`` that are drawn over the steps, by what they are called; of rows whose labels
+            are ``A / B`` all with the same A side by side.
+        known: a column of it with what all curves are held against.
         choose_by: key in ``result.json`` of the validation accuracy that lines with ``one_of`` choose by.
         split: ``test``: the checkpoint is scored by ``lightning test``; ``val``: by ``fit`` itself at its end.
         seeds: number of seeds at each scale.
@@ -77,6 +81,9 @@ class Spec:
     rows: dict[str, Line]
     columns: dict[str, Line]
     metric: str = "online_probe/top1"
+    unit: str = "per cent"
+    curves: dict[str, str] = field(default_factory=dict)
+    known: str | None = None
     choose_by: str | None = None
     split: str = "test"
     seeds: dict[str, int] = field(default_factory=SEEDS.copy)

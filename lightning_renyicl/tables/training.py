@@ -80,6 +80,11 @@ class Run:
         return self.folder / "result.json"
 
     @property
+    def curves(self) -> Path:
+        """What it logged, a line a step."""
+        return self.folder / "metrics.csv"
+
+    @property
     def result(self) -> Path:
         """The file with the score that the table prints."""
         return self.folder / "test" / "result.json" if self.training.split == "test" else self.fitted

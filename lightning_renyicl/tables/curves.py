@@ -1,0 +1,76 @@
+"""What runs logged over their steps, as a picture."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from lightning_renyicl.atomic import replacing
+from lightning_renyicl.tables.scores import Table
+from lightning_renyicl.tables.training import Run, Training
+
+SMOOTHING = 50
+"""A smoothed curve is the mean over one part in so many of the steps."""
+
+
+def curves(table: Table, path: Path) -> None:
+    """A line of panels a curve for each first part of the rows' labels, a panel for each second part.
+
+    Every panel has a curve of the first seed as it was logged, its moving mean, and what is known, all over the steps.
+    """
+    import matplotlib
+    import pandas as pd
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot as plt
+
+    runs = {run.training: run for run in reversed(table.runs) if run.curves.exists()}  # of the first seed
+    panels = {label: run for label in table.spec.rows for run in [run_of(table, label, runs)]}
+    down = list(dict.fromkeys(label.partition(" / ")[0] for label in panels))
+    across = list(dict.fromkeys(label.partition(" / ")[2] for label in panels))
+    names = table.spec.curves
+    size = (1 + 2.4 * len(across), 1 + 1.6 * len(down) * len(names))
+    figure, axes = plt.subplots(
+        len(down) * len(names),
+        len(across),
+        figsize=size,
+        sharex=True,
+        sharey="row",
+        squeeze=False,
+        layout="constrained",
+    )
+    for label, run in panels.items():
+        first, _, second = label.partition(" / ")
+        for line, (name, key) in enumerate(names.items(), len(names) * down.index(first)):
+            axis = axes[line, across.index(second)]
+            axis.set_title(second if line == 0 else "", fontsize="medium")
+            if second == across[0]:
+                axis.set_ylabel(f"{first}\n{name}", fontsize="small")
+            axis.grid(alpha=0.3)
+            if run is None:
+                axis.text(0.5, 0.5, "not run", ha="center", va="center", transform=axis.transAxes)
+                continue
+            logged = pd.read_csv(run.curves)
+            logged = logged[logged[key].notna()]
+            smooth = logged[key].rolling(max(1, len(logged) // SMOOTHING), center=True, min_periods=1).mean()
+            axis.plot(logged["step"], logged[key], color="tab:blue", alpha=0.3, linewidth=0.6, label="as logged")
+            axis.plot(logged["step"], smooth, color="tab:blue", linewidth=1.4, label="moving mean")
+            if table.spec.known:
+                axis.step(logged["step"], logged[table.spec.known], color="black", linestyle="--", label="known")
+                axis.set_ylim(-0.1 * logged[table.spec.known].max(), 1.5 * logged[table.spec.known].max())
+    for axis in axes[-1]:
+        axis.set_xlabel("step")
+    drawn = next((axis for axis in axes.flat if axis.lines), None)
+    if drawn is not None:
+        handles, labels = drawn.get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside lower center", ncols=len(labels))
+    figure.suptitle(f"{table.spec.title}\n(scale {table.scale}, {table.spec.unit})", wrap=True)
+    with replacing(path) as partial:
+        figure.savefig(partial, dpi=110)
+    plt.close(figure)
+
+
+def run_of(table: Table, label: str, runs: dict[Training, Run]) -> Run | None:
+    """The run of a row whose columns all show the same one; None if it has not been made."""
+    cells = (table.spec.cell(label, column, table.scale) for column in table.spec.columns)
+    trainings = {training for cell in cells if not isinstance(cell, str) for training in cell}
+    return next((runs[training] for training in trainings if training in runs), None)
