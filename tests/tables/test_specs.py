@@ -178,7 +178,7 @@ GOOD = "title: t\nrows: {a: {}, b: {}, c: {}}\ncolumns: {x: {}}\n"
 MISTAKES = {
     "key of a table": (
         GOOD + "metrics: top1\n",
-        "unknown metrics; there are best_of, choose_by, columns, metric,",
+        "unknown metrics; there are best_of, choose_by, columns, curves, known, metric,",
     ),
     "key of a row": ("title: t\nrows: {a: {overlay: [b]}}\ncolumns: {x: {}}\n", "unknown overlay; there are config,"),
     "label of a row": ("title: t\nrows: {a: {label: b}}\ncolumns: {x: {}}\n", "unknown label"),
