@@ -18,9 +18,12 @@ from datamodules.decoding import Encoded, decode
 CHUNK = 1024
 
 
-def cache_folder() -> Path:
-    """Where decoded images are kept: under ``XDG_CACHE_HOME``, or ``~/.cache``."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "lightning-renyicl" / "images"
+def cache_folder() -> Path | None:
+    """Where decoded images are kept: under ``XDG_CACHE_HOME``, or ``~/.cache``; None for a user without a home."""
+    try:
+        return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "lightning-renyicl" / "images"
+    except RuntimeError:
+        return None
 
 
 def key_of(items: Iterable[Encoded]) -> str:
@@ -38,14 +41,16 @@ def key_of(items: Iterable[Encoded]) -> str:
 def decode_all(items: Sequence[Encoded]) -> Tensor:
     """All images ``[M, 3, H, W]``, from the cache if they were decoded before.
 
-    A cache that cannot be written is done without.
+    A cache that cannot be read or written is done without, and one that is damaged made anew.
 
     Raises:
         ValueError: an image that is broken, or not as large as the first.
     """
-    path = cache_folder() / f"{key_of(items)}.npy"
-    if path.is_file():
-        return torch.from_numpy(np.load(path)).permute(0, 3, 1, 2)
+    folder = cache_folder()
+    path = None if folder is None else folder / f"{key_of(items)}.npy"
+    kept = None if path is None else recall(path)
+    if kept is not None and kept.dtype == np.uint8 and kept.ndim == 4 and len(kept) == len(items):
+        return torch.from_numpy(kept).permute(0, 3, 1, 2)
     first = np.asarray(decode(items[0]))
     pixels = np.empty((len(items), *first.shape), dtype=np.uint8)
 
@@ -59,7 +64,8 @@ def decode_all(items: Sequence[Encoded]) -> Tensor:
 
     with threads() as pool:
         list(pool.map(fill, range(0, len(items), CHUNK)))
-    keep(pixels, path)
+    if path is not None:
+        keep(pixels, path)
     return torch.from_numpy(pixels).permute(0, 3, 1, 2)
 
 
@@ -80,6 +86,15 @@ def sound(items: Sequence[Encoded]) -> list[int]:
 def threads() -> ThreadPoolExecutor:
     """One a core: Pillow decodes without the interpreter's lock."""
     return ThreadPoolExecutor(len(os.sched_getaffinity(0)))
+
+
+def recall(path: Path) -> np.ndarray | None:
+    """The array of a file; None if there is none that can be read."""
+    try:
+        kept: np.ndarray = np.load(path)
+    except (OSError, EOFError, ValueError):
+        return None
+    return kept
 
 
 def keep(pixels: np.ndarray, path: Path) -> None:

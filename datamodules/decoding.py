@@ -27,11 +27,14 @@ def decode(encoded: Encoded) -> Image.Image:
     """The image in RGB, 8 bits a channel; transparency is left out.
 
     Raises:
-        ValueError: it is not an image, or broken.
+        ValueError: it is not an image, broken, or of numbers without a usual range.
+        OSError: the system cannot read it.
     """
     try:
         source = Path(encoded.name) if encoded.content is None else io.BytesIO(encoded.content)
         with Image.open(source) as image:
+            if image.mode == "F" or (image.mode == "I" and image.format != "PNG"):
+                raise ValueError(f"32 bits a pixel, mode {image.mode}, have no usual range: store 8 or 16")
             return to_rgb(image)
     except FileNotFoundError as error:
         raise ValueError(f"{encoded.name} does not exist") from error
@@ -39,6 +42,8 @@ def decode(encoded: Encoded) -> Image.Image:
         what = "is empty" if size_of(encoded) == 0 else "is not an image that Pillow can read"
         raise ValueError(f"{encoded.name} {what}") from error
     except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise  # the system's and not the image's
         # Pillow reports a broken PNG as a SyntaxError and a short file as an OSError
         raise ValueError(f"{encoded.name} is a broken image ({error})") from error
 

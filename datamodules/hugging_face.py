@@ -8,15 +8,17 @@ from typing import TYPE_CHECKING, Any, get_args, overload
 
 import numpy as np
 import torch
+from torch import Tensor
+from torch.utils.data import DataLoader
 
 from datamodules.augmentations.base import Augmentation
 from datamodules.base import Samples, Split
 from datamodules.decoded import decode_all
 from datamodules.decoding import Encoded, format_of
+from datamodules.held_out import digest_of, set_aside, warn_of_others
 from datamodules.image_stream import EncodedImages
 from datamodules.images import Engine, ImageDataModule
 from datamodules.labels import in_order, numbers_of
-from datamodules.splits import stratified_split
 
 if TYPE_CHECKING:
     from datasets import Dataset
@@ -59,6 +61,8 @@ class StoredColumn(Sequence[Encoded]):
         if content is None:
             if not path:
                 raise ValueError(f"{self.name}, row {row}: there is no image")
+            if not Path(path).is_file():
+                raise ValueError(f"{self.name}, row {row}: there is no file {path}")
             content = Path(path).read_bytes()
         return Encoded(f"{self.name}, row {row}", content)
 
@@ -117,6 +121,7 @@ class HuggingFaceImages(ImageDataModule):
         self.train_size = train_size
         self.in_memory = in_memory
         self._format: str | None = None  # of the images, JPEG say
+        self._used: Tensor | None = None  # rows that are held in memory, if not all
         self._tables = read(self.source, subset)
         columns = next(iter(self._tables.values())).column_names
         found = self._column("image", image, IMAGE_COLUMNS, columns)
@@ -125,8 +130,8 @@ class HuggingFaceImages(ImageDataModule):
         self._image = found
         self._label = self._column("label", label, LABEL_COLUMNS, columns)
         self._labels = self._read_labels()
-        self.classes = in_order({value for values in self._labels.values() for value in values if value is not None})
-        self.num_classes = len(self.classes)
+        self._predicting = False
+        self._learn(in_order({value for values in self._labels.values() for value in values if value is not None}))
 
     @property
     def files(self) -> list[Path]:
@@ -136,36 +141,84 @@ class HuggingFaceImages(ImageDataModule):
         name = Path(self.source).name if Path(self.source).is_dir() else self.source
         return {**super().describe(), "name": f"{name}, {self._format}" if self._format else name}
 
-    def load(self) -> Samples:
-        from datasets import Image, concatenate_datasets
+    def setup(self, stage: str | None = None) -> None:
+        self._predicting = stage == "predict"
+        super().setup(stage)
 
-        column = self._image
-        assert column is not None
-        tables = [
-            table.select_columns([column]).cast_column(column, Image(decode=False)) for table in self._tables.values()
-        ]
+    def load(self) -> Samples:
+        from datasets import concatenate_datasets
+
+        if "train" not in self._tables and not self._predicting:
+            raise ValueError(f"{self.source} has no split train; it has {', '.join(self._tables)}")
+        tables = [self._images_of(table) for table in self._tables.values()]
         counts = {split: len(table) for split, table in self._tables.items()}
         ends = np.cumsum(list(counts.values()))
         splits = {split: np.arange(end - counts[split], end) for split, end in zip(counts, ends, strict=True)}
-        target = numbers_of([label for values in self._labels.values() for label in values], self.classes)
+        target = self._target()
+        if self._predicting:  # which needs no split, and there may be too few images for one
+            splits = dict.fromkeys(get_args(Split), np.arange(len(target)))
         for split in get_args(Split):
             if split not in splits:
-                splits["train"], splits[split] = stratified_split(target, self.held_out, splits["train"])
-        if self.train_size is not None:
+                share, rows = self.held_out, splits["train"]
+                splits["train"], splits[split] = set_aside(self.source, target, self.classes, share, rows)
+        if self.train_size is not None and not self._predicting:
             if self.train_size > len(splits["train"]):
                 raise ValueError(
                     f"train_size {self.train_size} is more than the {len(splits['train'])} training images"
                 )
             if self.train_size < len(splits["train"]):
-                _, splits["train"] = stratified_split(target, self.train_size, splits["train"])
-        stored = StoredColumn(concatenate_datasets(tables), column, self.source)
+                share, rows = self.train_size, splits["train"]
+                _, splits["train"] = set_aside(self.source, target, self.classes, share, rows)
+        stored = StoredColumn(concatenate_datasets(tables), self._image, self.source)
         self._format = format_of(stored[int(splits["train"][0])])
         index = {split: torch.from_numpy(rows) for split, rows in splits.items()}
         if not self.in_memory:
             return Samples(EncodedImages(stored), target, index)
-        used = torch.cat(list(index.values())).sort().values
+        used = torch.cat(list(index.values())).unique()
+        self._used = used
         index = {split: torch.searchsorted(used, rows) for split, rows in index.items()}
         return Samples(decode_all([stored[row] for row in used.tolist()]), target[used], index)
+
+    def encode(self, samples: Samples) -> Samples:
+        # labels are numbered anew: a checkpoint may have brought other classes since
+        used = self._used
+        return Samples(samples.rows, self._target() if used is None else self._target()[used], samples.splits)
+
+    def predict_dataloader(self) -> DataLoader:
+        return self.in_order(torch.arange(len(self.samples.target)))
+
+    def state_dict(self) -> dict[str, Any]:
+        return {**super().state_dict(), "classes": self.classes, "images": self._digest()}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        super().load_state_dict(state_dict)
+        self._learn(state_dict["classes"])
+        if len(self._tables) < len(get_args(Split)) and not self._predicting:
+            warn_of_others(self.source, state_dict["images"], self._digest())
+
+    def _learn(self, classes: list[str]) -> None:
+        self.classes = classes
+        self.num_classes = len(classes)
+
+    def _digest(self) -> str:
+        return digest_of(part for split, labels in self._labels.items() for part in (split, *labels))
+
+    def _target(self) -> Tensor:
+        return numbers_of([label for values in self._labels.values() for label in values], self.classes)
+
+    def _images_of(self, table: Dataset) -> Dataset:
+        """The column of images as they are stored."""
+        from datasets import Image
+        from pyarrow.lib import ArrowException
+
+        try:
+            return table.select_columns([self._image]).cast_column(self._image, Image(decode=False))
+        except (ArrowException, TypeError, ValueError) as error:
+            kind = table.features[self._image]
+            kind = getattr(kind, "dtype", type(kind).__name__)
+            raise ValueError(
+                f"{self.source}: column {self._image} has {kind} and no images: say which has, data.image"
+            ) from error
 
     def _column(self, what: str, given: str | None, usual: Sequence[str], columns: Sequence[str]) -> str | None:
         if given is None:
@@ -184,7 +237,8 @@ class HuggingFaceImages(ImageDataModule):
                 continue
             values = table[self._label][:]
             names = getattr(table.features[self._label], "names", None)  # −1 marks an unknown label on the hub
-            labels[split] = [None if v is None or v == -1 else names[v] if names else str(v) for v in values]
+            # null, NaN and the hub's −1 are unknown
+            labels[split] = [None if v is None or v == -1 or v != v else names[v] if names else str(v) for v in values]
         return labels
 
 
@@ -197,9 +251,15 @@ def read(name: str, subset: str | None) -> dict[Split, Dataset]:
     try:
         found = datasets.load_dataset(name, subset)
     except (OSError, ValueError, datasets.exceptions.DatasetGenerationError) as error:
-        reason = str(error).partition("\n")[0]
-        raise FileNotFoundError(f"{name} is no data set that can be read: {reason}") from error
+        generating = isinstance(error, datasets.exceptions.DatasetGenerationError) and error.__cause__ is not None
+        reason = str(error.__cause__ if generating else error).partition("\n")[0]
+        what = (
+            "cannot be read"
+            if Path(name).is_dir()
+            else "is no folder here, and no data set of the hub that can be read"
+        )
+        raise FileNotFoundError(f"{name} {what}: {reason}") from error
     tables = {NAMES[key]: table for key, table in found.items() if key in NAMES}
-    if "train" not in tables:
-        raise ValueError(f"{name} has no split train; it has {', '.join(found)}")
+    if not tables:
+        raise ValueError(f"{name} has none of the splits train, validation and test; it has {', '.join(found)}")
     return {split: tables[split] for split in get_args(Split) if split in tables}

@@ -15,11 +15,11 @@ from datamodules.augmentations.base import Augmentation
 from datamodules.base import Samples, Split
 from datamodules.decoded import decode_all, sound
 from datamodules.decoding import Encoded
-from datamodules.folders import images_of, parts_of
+from datamodules.folders import check_training, images_of, parts_of
+from datamodules.held_out import digest_of, set_aside, warn_of_others
 from datamodules.image_stream import EncodedImages
 from datamodules.images import Engine, ImageDataModule
 from datamodules.labels import in_order, numbers_of
-from datamodules.splits import stratified_split
 
 log = logging.getLogger(__name__)
 
@@ -92,26 +92,34 @@ class ImageFolder(ImageDataModule):
         items: list[Encoded] = []
         labels: list[str | None] = []
         splits: dict[Split, np.ndarray] = {}
+        if not self._predicting:
+            check_training(self.root)
+        broken: list[str] = []
         for part, (found, names) in self._parts.items():
             if self.skip_broken:
                 kept = sound(found)
+                broken += [found[i].name for i in sorted(set(range(len(found))) - set(kept))]
                 found, names = [found[i] for i in kept], [names[i] for i in kept]
             splits[part] = np.arange(len(items), len(items) + len(found))
             items += found
             labels += names
-        everything = sum(len(found) for found, _ in self._parts.values())
-        self._broken = everything - len(items)
+        self._broken = len(broken)
+        if not items:
+            raise ValueError(f"{self.root}: none of {self._broken} images can be decoded, the first is {broken[0]}")
         if self._broken:
-            log.warning("%s: %d of %d images are broken and left out", self.root, self._broken, everything)
+            first = ", ".join(broken[:3]) + (" …" if self._broken > 3 else "")
+            everything = len(items) + self._broken
+            log.warning("%s: %d of %d images are broken and left out: %s", self.root, self._broken, everything, first)
         self._labels = labels
         self.names = [Path(item.name).relative_to(self.root).as_posix() for item in items]
         if self._predicting:  # which needs no split, and there may be too few images for one
             splits = dict.fromkeys(get_args(Split), np.arange(len(items)))
         for part in get_args(Split):
             if part not in splits:
-                splits["train"], splits[part] = self._cut(splits["train"])
-        rows = decode_all(items) if self.in_memory else EncodedImages(items)
-        return Samples(rows, numbers_of(labels, self.classes), {k: torch.from_numpy(v) for k, v in splits.items()})
+                target, rows = numbers_of(labels, self.classes), splits["train"]
+                splits["train"], splits[part] = set_aside(self.root, target, self.classes, self.held_out, rows)
+        pictures = decode_all(items) if self.in_memory else EncodedImages(items)
+        return Samples(pictures, numbers_of(labels, self.classes), {k: torch.from_numpy(v) for k, v in splits.items()})
 
     def encode(self, samples: Samples) -> Samples:
         # labels are numbered anew: a checkpoint may have brought other classes since
@@ -121,21 +129,14 @@ class ImageFolder(ImageDataModule):
         return self.in_order(torch.arange(len(self.samples.target)))
 
     def state_dict(self) -> dict[str, Any]:
-        return {**super().state_dict(), "classes": self.classes}
+        return {**super().state_dict(), "classes": self.classes, "images": digest_of(self.names)}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         super().load_state_dict(state_dict)
         self._learn(state_dict["classes"])
+        if len(self._parts) < len(get_args(Split)) and not self._predicting:
+            warn_of_others(self.root, state_dict["images"], digest_of(self.names))
 
     def _learn(self, classes: list[str]) -> None:
         self.classes = classes
         self.num_classes = len(classes)
-
-    def _cut(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        try:
-            return stratified_split(numbers_of(self._labels, self.classes), self.held_out, rows)
-        except ValueError as error:
-            raise ValueError(
-                f"{self.root}: a share of {self.held_out} of {len(rows)} images cannot be set aside, as each split "
-                f"needs images of every class: {error}"
-            ) from error

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from PIL import Image
 from torch import Generator, Tensor
-from torch.utils.data import DataLoader, Dataset
+from torch.utils.data import DataLoader, Dataset, get_worker_info
 
 from datamodules.augmentations.base import Augmentation, Compose, Identity
 from datamodules.augmentations.image import CenterCrop, RandomResizedCrop
@@ -126,6 +126,19 @@ def cut_of(view: Augmentation) -> tuple[Cut, Augmentation]:
     return AsItIs(), view
 
 
+@dataclass(frozen=True)
+class Failure:
+    """What a process that reads images has to say in place of a batch.
+
+    Raised there, it would come with a traceback in its message.
+
+    Attributes:
+        message: one line.
+    """
+
+    message: str
+
+
 class ImageBatches(Dataset):
     """A data set whose items are whole batches, by the epoch and the rows: every view ``[N, 3, H, W]``, and the labels.
 
@@ -149,7 +162,16 @@ class ImageBatches(Dataset):
     def __len__(self) -> int:
         return len(self.index)
 
-    def __getitem__(self, drawn: Tensor | tuple[int, Tensor]) -> tuple[list[Tensor], Tensor]:
+    def __getitem__(self, drawn: Tensor | tuple[int, Tensor]) -> tuple[list[Tensor], Tensor] | Failure:
+        if get_worker_info() is None:
+            return self.batch(drawn)
+        try:
+            return self.batch(drawn)
+        except (OSError, ValueError) as error:
+            return Failure(str(error))
+
+    def batch(self, drawn: Tensor | tuple[int, Tensor]) -> tuple[list[Tensor], Tensor]:
+        """As an item, with mistakes raised."""
         epoch, index = drawn if isinstance(drawn, tuple) else (0, drawn)
         views: list[list[Tensor]] = [[] for _ in self.cuts]
         for row in index.tolist():

@@ -14,10 +14,10 @@ import torch
 from datamodules.augmentations.base import Augmentation
 from datamodules.base import Samples, Split
 from datamodules.folders import images_of
+from datamodules.held_out import set_aside
 from datamodules.image_stream import EncodedImages
 from datamodules.images import Engine, ImageDataModule
 from datamodules.labels import numbers_of
-from datamodules.splits import stratified_split
 
 DEVKIT = "ILSVRC2012_devkit_t12.tar.gz"
 ARCHIVES = {"train": "ILSVRC2012_img_train.tar", "val": "ILSVRC2012_img_val.tar"}
@@ -111,10 +111,15 @@ class ImageNet(ImageDataModule):
         target = numbers_of([*train_labels, *test_labels], classes)
         if (target < 0).any():
             strange = test_labels[int((target[len(train) :] < 0).nonzero()[0])]
+            if strange is None:
+                raise ValueError(
+                    f"{self.files[1]} has images in itself, not in folders of classes such as n01440764: remove it and "
+                    f"put {ARCHIVES['val']}, packed as it is, into {self.root}"
+                )
             raise ValueError(f"{self.files[1]} has images of {strange}, which {self.files[0]} has not")
         kept, held_out = np.arange(len(train)), np.arange(0)
         if self.val_share:
-            kept, held_out = stratified_split(target, self.val_share, kept)
+            kept, held_out = set_aside(self.files[0], target, classes, self.val_share, kept)
         splits: dict[Split, torch.Tensor] = {
             "train": torch.from_numpy(kept),
             "val": torch.from_numpy(held_out),

@@ -11,7 +11,7 @@ from torch.utils.data import DataLoader
 
 from datamodules.augmentations.base import Augmentation, Identity
 from datamodules.base import InMemoryDataModule, Split
-from datamodules.image_stream import Cut, EpochBatches, ImageBatches, StreamLoader, Whole, cut_of
+from datamodules.image_stream import Cut, EpochBatches, Failure, ImageBatches, StreamLoader, Whole, cut_of
 from datamodules.sampler import BatchIndices, Indices
 from datamodules.seeding import generator_at
 
@@ -76,14 +76,14 @@ class ImageDataModule(InMemoryDataModule):
     def train_batch(self, raw: Any) -> tuple[list[Tensor], Tensor]:
         if isinstance(raw, Tensor):
             return super().train_batch(raw)
-        cuts, target = raw
+        cuts, target = read(raw)
         generator = self._generator(target.device)
         return [rest(to_float(cut), generator) for rest, cut in zip(self._rests, cuts, strict=True)], target
 
     def eval_batch(self, raw: Any) -> tuple[Tensor, Tensor]:
         if isinstance(raw, Tensor):
             return super().eval_batch(raw)
-        (cut,), target = raw
+        (cut,), target = read(raw)
         _, rest = cut_of(self.eval_augmentation)
         images: Tensor = rest(to_float(cut), generator_at(self.seed, device=cut.device))
         return images, target
@@ -94,7 +94,7 @@ class ImageDataModule(InMemoryDataModule):
         if not self._streams:
             images, _ = self.take(index)
             return [view(images, generator) for view in self.views]
-        cuts, _ = self._batches(index, self._cuts)[epoch, index]
+        cuts, _ = self._batches(index, self._cuts).batch((epoch, index))
         return [rest(to_float(cut), generator) for rest, cut in zip(self._rests, cuts, strict=True)]
 
     def train_dataloader(self) -> DataLoader:
@@ -142,6 +142,13 @@ class ImageDataModule(InMemoryDataModule):
         if self.trainer is not None:
             position = (self.trainer.current_epoch, self.trainer.fit_loop.batch_idx + 1, self.trainer.global_rank)
         return generator_at(self.seed, *position, device=device)
+
+
+def read(raw: tuple[list[Tensor], Tensor] | Failure) -> tuple[list[Tensor], Tensor]:
+    """What a process has read; raises ValueError if it could not."""
+    if isinstance(raw, Failure):
+        raise ValueError(raw.message)
+    return raw
 
 
 def to_float(images: Tensor) -> Tensor:

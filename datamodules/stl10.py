@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -90,9 +91,13 @@ class STL10(ImageDataModule):
     def load(self) -> Samples:
         self.prepare_data()
         contents = read_files(self.root, self._source.filename, self._names, self._source.url)
-        found = {Path(name).stem: contents[name] for name in self._names}
-        images = [self._images(found[f"{part}_X"], part) for part in ("unlabeled", "train", "test")]
-        counts = [len(part) for part in images]
+        found = {Path(name).stem: contents.pop(name) for name in self._names}
+        parts = ("unlabeled", "train", "test")
+        counts = [self._count(found[f"{part}_X"], part) for part in parts]
+        pixels = np.empty((sum(counts), *SHAPE), dtype=np.uint8)
+        for part, of_part in zip(parts, np.split(pixels, np.cumsum(counts)[:-1]), strict=True):
+            stored = np.frombuffer(found.pop(f"{part}_X"), dtype=np.uint8).reshape(-1, *SHAPE)
+            of_part[:] = stored.swapaxes(2, 3)  # columns come first
         labels = [self._labels(found["train_y"], counts[1]), self._labels(found["test_y"], counts[2])]
         target = torch.cat([torch.full((counts[0],), -1), *labels])
         labelled = np.arange(counts[0], counts[0] + counts[1])
@@ -102,18 +107,17 @@ class STL10(ImageDataModule):
             "val": torch.from_numpy(val),
             "test": torch.arange(counts[0] + counts[1], sum(counts)),
         }
-        return Samples(torch.cat(images), target, splits)
+        return Samples(torch.from_numpy(pixels), target, splits)
 
     def feature_dataloader(self, split: Split) -> DataLoader:
         """Labelled images of a split, in order: nothing is learnt from the representations of others."""
         rows = self.samples.splits[split]
         return self.in_order(rows[self.samples.target[rows] >= 0])
 
-    def _images(self, content: bytes, name: str) -> Tensor:
-        if not content or len(content) % np.prod(SHAPE):
+    def _count(self, content: bytes, name: str) -> int:
+        if not content or len(content) % math.prod(SHAPE):
             raise ValueError(f"{name}_X.bin of {self.files[0]} is cut short: get {self._source.url} again")
-        pixels = np.frombuffer(bytearray(content), dtype=np.uint8).reshape(-1, *SHAPE)
-        return torch.from_numpy(pixels).mT  # columns come first
+        return len(content) // math.prod(SHAPE)
 
     def _labels(self, content: bytes, count: int) -> Tensor:
         labels = torch.from_numpy(np.frombuffer(content, dtype=np.uint8).astype(np.int64)) - 1

@@ -112,7 +112,7 @@ def digest(path: Path) -> str:
         with path.open("rb") as stream:
             return hashlib.file_digest(stream, "sha256").hexdigest()
     lines = (f"{f.relative_to(path)} {f.stat().st_size}" for f in sorted(path.rglob("*")) if f.is_file())
-    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
+    return hashlib.sha256("\n".join(lines).encode(errors="surrogateescape")).hexdigest()
 
 
 def changed_sources(result: dict[str, Any]) -> list[str]:

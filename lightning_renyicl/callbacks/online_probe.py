@@ -38,6 +38,7 @@ class OnlineProbe(Callback):
         self.probe: nn.Sequential | None = None
         self.optimizer: torch.optim.Optimizer | None = None
         self.metrics: dict[str, MulticlassAccuracy] = {}
+        self._datamodule: Any = None
 
     def setup(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
         if self.probe is not None or stage == "predict":  # which needs no labels, and may see none
@@ -45,6 +46,7 @@ class OnlineProbe(Callback):
         num_classes: int = trainer.datamodule.num_classes  # type: ignore[attr-defined]
         if num_classes < 2 and stage == "fit":
             raise ValueError(f"OnlineProbe needs labels of two classes, and the data has {num_classes}: leave it out")
+        self._datamodule = trainer.datamodule  # type: ignore[attr-defined]
         num_features: int = pl_module.num_features  # type: ignore[assignment]
         self._build(num_features, max(2, num_classes), trainer.strategy.root_device)
 
@@ -128,7 +130,7 @@ class OnlineProbe(Callback):
         if self.probe is None:
             return
         num_classes, num_features = state_dict["probe"]["1.weight"].shape
-        own = self.metrics["top1"].num_classes
+        own = self._datamodule.num_classes  # which its own part of the checkpoint may have changed since
         if own > max(2, num_classes):
             raise ValueError(f"the data has {own} classes, and the probe of the checkpoint {num_classes}")
         self._build(num_features, num_classes, next(self.probe.parameters()).device)  # data may lack some classes

@@ -86,7 +86,12 @@ def test_learns_separable_images(quiet_trainer):
     seed_everything(0, verbose=False)
     views = [RandomResizedCrop(size=16, scale=(0.5, 1.0)) for _ in range(2)]
     data = FakeImages(views, Identity(), batch_size=16, size=16, num_samples=64, num_classes=4)
-    module = VisionModule(ResNet(10), partial(MLPHead, widths=[16]), RMLCPC(), partial(torch.optim.SGD, lr=0.01))
+    module = VisionModule(
+        ResNet(10),
+        projector=partial(MLPHead, widths=[16]),
+        objective=RMLCPC(),
+        optimizer=partial(torch.optim.SGD, lr=0.01),
+    )
     trainer = quiet_trainer(max_epochs=6, callbacks=[OnlineProbe()], check_val_every_n_epoch=6)
     trainer.fit(module, data)
     assert trainer.callback_metrics["online_probe/top1"] > 0.7
@@ -102,6 +107,29 @@ def test_reports_alone_from_a_checkpoint(tmp_path, make, quiet_trainer, kind):
     assert set(reported) == {"online_probe/top1", "online_probe/macro_top1"}
     if kind == "validate":
         assert reported["online_probe/top1"] == trainer.callback_metrics["online_probe/top1"].item()
+
+
+class Remembering(FakeTable):
+    """Data whose classes are those of a checkpoint, others being unknown."""
+
+    def state_dict(self):
+        return {**super().state_dict(), "num_classes": self.num_classes}
+
+    def load_state_dict(self, state_dict):
+        super().load_state_dict(state_dict)
+        self.num_classes = state_dict["num_classes"]
+        self.samples.target[self.samples.target >= self.num_classes] = -1
+
+
+def test_classes_that_training_lacked_are_unknown(tmp_path, make, quiet_trainer):
+    trainer = quiet_trainer(callbacks=[OnlineProbe()], max_epochs=2)
+    trainer.fit(*make(Remembering, num_classes=4))
+    trainer.save_checkpoint(tmp_path / "run.ckpt")
+    again = quiet_trainer(callbacks=[OnlineProbe()])
+    (reported,) = again.test(*make(Remembering, num_classes=5), ckpt_path=tmp_path / "run.ckpt", verbose=False)
+    assert 0 <= reported["online_probe/top1"] <= 1
+    with pytest.raises(ValueError, match="the data has 5 classes, and the probe of the checkpoint 4"):
+        quiet_trainer(callbacks=[OnlineProbe()]).test(*make(num_classes=5), ckpt_path=tmp_path / "run.ckpt")
 
 
 class TestUnknownLabels:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from datamodules.decoded import sound
 from datamodules.decoding import Encoded, decode
 
 COLOURS = np.random.default_rng(0).integers(0, 256, (6, 9, 3), dtype=np.uint8)
@@ -79,3 +80,20 @@ def test_a_bomb(monkeypatch):
     monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 10)
     with pytest.raises(ValueError, match=r"is a broken image .*decompression bomb"):
         decode(stored(Image.fromarray(COLOURS)))
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.int32])
+def test_thirty_two_bits(kind):
+    image = Image.fromarray(np.full((4, 4), 1, dtype=kind))
+    with pytest.raises(ValueError, match=r"somewhere is a broken image .*32 bits a pixel, mode [FI]"):
+        decode(stored(image, "TIFF"))
+
+
+def test_a_failing_system_is_no_broken_image(tmp_path, monkeypatch):
+    def fail(*_):
+        raise OSError(24, "Too many open files")
+
+    monkeypatch.setattr(Image, "open", fail)
+    for call in (lambda one: decode(one), lambda one: sound([one])):
+        with pytest.raises(OSError, match="Too many open files"):
+            call(Encoded(str(tmp_path / "a.png")))

@@ -129,13 +129,13 @@ def test_a_file_cut_short(tmp_path):
     folder = write(tmp_path / "own", "train", 20)
     file = folder / "train-00000-of-00001.parquet"
     file.write_bytes(file.read_bytes()[:-30])
-    with pytest.raises(FileNotFoundError, match="own is no data set that can be read"):
+    with pytest.raises(FileNotFoundError, match=r"own cannot be read: .*[Pp]arquet"):
         build(folder)
 
 
 def test_an_empty_folder(tmp_path):
     (tmp_path / "own").mkdir()
-    with pytest.raises(FileNotFoundError, match="own is no data set that can be read"):
+    with pytest.raises(FileNotFoundError, match="own cannot be read"):
         build(tmp_path / "own")
 
 
@@ -143,3 +143,59 @@ def test_no_library(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "datasets", None)
     with pytest.raises(ModuleNotFoundError, match="needs the library datasets: pip install datasets"):
         HuggingFaceImages([Identity(), Identity()], Identity(), str(tmp_path))
+
+
+def test_classes_are_the_checkpoints(tmp_path):
+    first = build(write(tmp_path / "all", "train", 30, labels=("blue", "green", "red")))
+    other = build(write(tmp_path / "some", "train", 30, labels=("red", "green")))
+    other.load_state_dict(first.state_dict())
+    assert other.classes == ["blue", "green", "red"]
+    assert other.num_classes == 3
+    rows = torch.cat(list(other.samples.splits.values())).sort().values
+    assert other.samples.target[rows].tolist() == [2, 1] * 15
+    third = build(
+        write(tmp_path / "more", "train", 30, labels=("red", "yellow", "green")), in_memory=True, train_size=6
+    )
+    third.load_state_dict(first.state_dict())
+    assert set(third.samples.target.tolist()) == {-1, 1, 2}
+    assert len(third.samples.target) == len(third.samples.rows)
+
+
+@pytest.mark.parametrize("split", ["train", "test"])
+@pytest.mark.parametrize("in_memory", [False, True])
+def test_predict_sees_every_image(tmp_path, split, in_memory):
+    folder = write(tmp_path / "own", split, 5)
+    data = HuggingFaceImages([Identity(), Identity()], Identity(), str(folder), num_workers=0, in_memory=in_memory)
+    data.setup("predict")
+    assert sum(len(target) for _, target in map(data.eval_batch, data.predict_dataloader())) == 5
+
+
+def test_unknown_labels(tmp_path):
+    folder = write(tmp_path / "own", "train", 20, labels=(0.0, 1.0))
+    frame = pd.read_parquet(folder / "train-00000-of-00001.parquet")
+    frame.loc[3, "label"] = float("nan")
+    frame.loc[4, "label"] = None
+    frame.to_parquet(folder / "train-00000-of-00001.parquet")
+    data = build(folder)
+    assert data.classes == ["0.0", "1.0"]
+    assert (data.samples.target < 0).nonzero().flatten().tolist() == [3, 4]
+
+
+def test_a_column_of_no_images(tmp_path):
+    with pytest.raises(ValueError, match=r"own: column label has int64 and no images: say which has, data\.image"):
+        build(write(tmp_path / "own", "train", 20), image="label")
+
+
+def test_a_file_that_a_row_names(tmp_path):
+    folder = write(tmp_path / "own", "train", 20)
+    frame = pd.read_parquet(folder / "train-00000-of-00001.parquet")
+    frame.at[0, "img"] = {"bytes": None, "path": "some/x.jpg"}
+    frame.to_parquet(folder / "train-00000-of-00001.parquet")
+    with pytest.raises(ValueError, match=r"own, row 0: there is no file some/x\.jpg"):
+        build(folder).samples.rows.items[0]
+
+
+def test_one_image_of_a_class(tmp_path):
+    folder = write(tmp_path / "own", "train", 21, labels=["a", "b"] * 10 + ["c"])
+    with pytest.raises(ValueError, match=r"own: 0.1 of 21 images cannot be set aside.*there is one image of c"):
+        build(folder)

@@ -136,7 +136,7 @@ def test_a_resumed_epoch_goes_on(tmp_path):
     folder(tmp_path)
     data = build(tmp_path)
     whole = [target for _, target in data.train_dataloader()]
-    data.load_state_dict({"position": 2, "classes": data.classes})
+    data.load_state_dict({**data.state_dict(), "position": 2})
     loader = data.train_dataloader()
     rest = [target for _, target in loader]
     assert [t.tolist() for t in rest] == [t.tolist() for t in whole[2:]]
@@ -169,6 +169,28 @@ def test_a_cache_that_cannot_be_written(tmp_path, monkeypatch):
     assert data.samples.rows.shape == (30, 3, 8, 8)
 
 
+@pytest.mark.parametrize("content", [b"", b"garbage", b"half"])
+def test_a_damaged_cache_is_made_anew(tmp_path, monkeypatch, content):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    folder(tmp_path / "images", size=(8, 8))
+    first = build(tmp_path / "images", evaluation=Identity(), in_memory=True).samples.rows
+    (cached,) = (tmp_path / "cache").rglob("*.npy")
+    whole = cached.read_bytes()
+    cached.write_bytes(whole[: len(whole) // 2] if content == b"half" else content)
+    assert torch.equal(build(tmp_path / "images", evaluation=Identity(), in_memory=True).samples.rows, first)
+    assert cached.read_bytes() == whole
+
+
+def test_a_user_without_a_home(tmp_path, monkeypatch):
+    def fail():
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setattr("pathlib.Path.home", fail)
+    folder(tmp_path, size=(8, 8))
+    assert build(tmp_path, evaluation=Identity(), in_memory=True).samples.rows.shape == (30, 3, 8, 8)
+
+
 def test_broken_images(tmp_path, caplog):
     folder(tmp_path)
     (tmp_path / "cat" / "05.png").write_bytes(b"")
@@ -179,20 +201,12 @@ def test_broken_images(tmp_path, caplog):
         [list(loader) for loader in everything]
     with caplog.at_level(logging.WARNING):
         data = build(tmp_path, skip_broken=True)
-    assert "2 of 30 images are broken and left out" in caplog.text
+    assert "2 of 30 images are broken and left out: " in caplog.text
+    assert "cat/05.png" in caplog.text
     assert data.describe()["name"] == f"{tmp_path.name} without 2 broken images"
     assert len(data.samples.rows) == 28
     for split in ("train", "val", "test"):
         batches(data.feature_dataloader(split), data, train=False)
-
-
-def test_a_broken_image_in_a_process_is_named(tmp_path):
-    folder(tmp_path)
-    for path in (tmp_path / "emu").iterdir():
-        path.write_bytes(b"")
-    data = build(tmp_path, num_workers=1)
-    with pytest.raises(ValueError, match=r"emu/\d\d\.\w+ is empty"):
-        list(data.val_dataloader())
 
 
 def test_classes_come_with_a_checkpoint(tmp_path):
@@ -249,7 +263,7 @@ def lonely(root):
         (empty, "own has no image"),
         (only_text, "own has no image"),
         (mixed, r"own has images in itself, such as stray\.png, and in cat: expected"),
-        (lonely, r"own: a share of 0\.1 of 31 images cannot be set aside, as each split needs images of every class"),
+        (lonely, r"own: 0\.1 of 31 images cannot be set aside, as each split needs images of every class"),
     ],
 )
 def test_complaints(tmp_path, make, message):
@@ -269,3 +283,109 @@ def test_complaints(tmp_path, make, message):
 def test_errors(tmp_path, wrong, message):
     with pytest.raises(ValueError, match=message):
         build(folder(tmp_path), **wrong)
+
+
+class TestLayouts:
+    @pytest.mark.parametrize("name", ["valid", "validation", "Val"])
+    def test_other_names_of_validation(self, tmp_path, name):
+        folder(tmp_path, part="Train")
+        folder(tmp_path, part=name, each=4, start=50)
+        data = build(tmp_path)
+        assert len(data.samples.splits["val"]) == 12
+
+    def test_a_split_twice(self, tmp_path):
+        for part in ("train", "val", "valid"):
+            folder(tmp_path, part=part, each=2)
+        with pytest.raises(ValueError, match="has val and valid, which are the same split"):
+            build(tmp_path)
+
+    def test_a_class_called_train(self, tmp_path):
+        folder(tmp_path, classes=("plane", "train"))
+        with pytest.raises(ValueError, match=r"has images in plane beside train: .* FOLDER/train/CLASS"):
+            build(tmp_path)
+
+    def test_other_folders_beside_train(self, tmp_path):
+        folder(tmp_path, part="train")
+        (tmp_path / "notes").mkdir()
+        (tmp_path / "notes" / "readme.txt").write_text("no image")
+        assert build(tmp_path).classes == ["cat", "dog", "emu"]
+
+    def test_splits_without_train(self, tmp_path):
+        folder(tmp_path, part="test", each=4)
+        with pytest.raises(ValueError, match="has test and no train"):
+            build(tmp_path)
+        data = ImageFolder([VIEW, VIEW], MIDDLE, str(tmp_path), num_workers=0)
+        data.setup("predict")
+        assert sum(len(target) for _, target in data.predict_dataloader()) == 12
+
+    def test_hidden_folders(self, tmp_path):
+        folder(tmp_path)
+        paint(tmp_path / "cat" / ".thumbnails" / "x.png", 1)
+        assert len(build(tmp_path).names) == 30
+
+    def test_links(self, tmp_path):
+        folder(tmp_path / "images")
+        (tmp_path / "linked").mkdir()
+        for name in ("cat", "dog"):
+            (tmp_path / "linked" / name).mkdir()
+            (tmp_path / "linked" / name / "there").symlink_to(tmp_path / "images" / name)
+            (tmp_path / "linked" / name / "loop").symlink_to(tmp_path / "linked" / name)
+        assert len(build(tmp_path / "linked").names) == 20
+
+    def test_a_folder_that_cannot_be_read(self, tmp_path, monkeypatch):
+        import os
+
+        def refuse(path, **arguments):
+            arguments["onerror"](PermissionError(13, "Permission denied", str(path)))
+            return iter(())
+
+        folder(tmp_path)
+        monkeypatch.setattr(os, "walk", refuse)
+        with pytest.raises(PermissionError, match="Permission denied"):
+            build(tmp_path)
+
+    def test_a_name_that_is_no_text(self, tmp_path):
+        folder(tmp_path)
+        (tmp_path / "cat" / "\udcff.jpg").write_bytes(b"")
+        with pytest.raises(ValueError, match="its name is not UTF-8"):
+            build(tmp_path)
+
+
+def test_one_image_of_a_class(tmp_path):
+    folder(tmp_path)
+    paint(tmp_path / "yak" / "0.png", 0)
+    with pytest.raises(ValueError, match="each split needs images of every class: there is one image of yak"):
+        build(tmp_path)
+
+
+def test_no_image_is_sound(tmp_path):
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "0.jpg").write_bytes(b"no image")
+    with pytest.raises(ValueError, match=r"none of 2 images can be decoded, the first is .*a/0.jpg"):
+        build(tmp_path, skip_broken=True)
+
+
+def test_images_that_were_added_since_training(tmp_path, caplog):
+    data = build(folder(tmp_path))
+    state = data.state_dict()
+    build(tmp_path).load_state_dict(state)
+    assert not caplog.records
+    paint(tmp_path / "cat" / "new.png", 7)
+    build(tmp_path).load_state_dict(state)
+    assert "the images are not those of the training" in caplog.text
+    caplog.clear()
+    for part in ("train", "val", "test"):
+        folder(tmp_path / "parts", part=part, each=4)
+    state = {**build(tmp_path / "parts").state_dict(), "images": "others"}
+    build(tmp_path / "parts").load_state_dict(state)
+    assert not caplog.records
+
+
+@pytest.mark.parametrize("engine", ["device", "worker"])
+def test_a_broken_image_in_a_process_of_its_own_is_one_line(tmp_path, engine):
+    folder(tmp_path)
+    (tmp_path / "cat" / "00.jpg").write_bytes(b"")
+    data = build(tmp_path, num_workers=1, engine=engine)
+    with pytest.raises(ValueError, match=r"^[^\n]*cat/00\.jpg is empty$"):
+        batches(data.in_order(torch.arange(30)), data, train=False)
