@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
 from statistics import mean, stdev
@@ -88,6 +88,7 @@ class Table:
         results: of the runs that are done.
         remarks: what is stale, has failed or lacks its metric.
         flags: of the commands.
+        runs: those that the results are of.
     """
 
     spec: Spec
@@ -96,6 +97,7 @@ class Table:
     results: list[dict[str, Any]]
     remarks: list[str]
     flags: tuple[str, ...] = ()
+    runs: list[Run] = field(default_factory=list)
 
 
 def collect(spec: Spec, scale: str, root: Path, flags: tuple[str, ...] = ()) -> Table:
@@ -118,6 +120,7 @@ def collect(spec: Spec, scale: str, root: Path, flags: tuple[str, ...] = ()) -> 
             table.cells[row, column] = cell
     subtract(table)
     mark_best(table)
+    table.remarks = list(dict.fromkeys(table.remarks))  # several columns may show the same runs
     return table
 
 
@@ -150,7 +153,9 @@ def result_of(run: Run, table: Table, reasons: dict[str, dict[str, None]]) -> di
         table.remarks.append(f"Failed: {run.folder}")
     if found.result is None:
         return None
-    table.results.append(found.result)
+    if run not in table.runs:
+        table.runs.append(run)
+        table.results.append(found.result)
     if found.state == "stale":
         reasons.setdefault(run.training.name, {}).update(dict.fromkeys(found.reasons))
     return found.result

@@ -240,6 +240,11 @@ class TestValues:
         assert len(results) == 12
         assert sum(result["seconds"] for result in results) == 12 * 12.0
 
+    def test_results_of_several_metrics_are_read_once(self, table):
+        found = table(SPEC.replace("Again: {overlays: [hard]}", "Again: {overlays: [hard], metric: probe/other}"))
+        assert values(found.cells["A", "Again"].score) == [2.0, 2.0, 2.0]
+        assert len(found.results) == len(found.runs) == 12
+
     def test_seeds_beyond_the_tables_are_not_read(self, table):
         leave("a", 3, 0.0)
         assert sorted(table().cells["A", "Base"].score.values) == [0, 1, 2]
