@@ -33,13 +33,12 @@ def features_of(name: str, root: Path) -> tuple[torch.Tensor, torch.Tensor]:
         return torch.cat([encoder.eval()(batch) for batch in batches]), data.samples.target
 
 
-def against_grid_search(name: str, root: Path, jobs: int | None) -> dict[str, Any]:
+def against_grid_search(name: str, features: torch.Tensor, target: torch.Tensor, jobs: int | None) -> dict[str, Any]:
     """Seconds of scikit-learn with so many processes, one by default, over seconds of ours.
 
     Raises:
         AssertionError: predictions that differ.
     """
-    features, target = features_of(name, root)
     x, labels = features.numpy(), target.numpy()
     predicted: dict[str, list[np.ndarray]] = {}
 
@@ -63,6 +62,7 @@ def run(root: Path) -> dict[str, dict[str, Any]]:
     """Every set, against ``GridSearchCV`` as it comes and with a process a core."""
     results: dict[str, dict[str, Any]] = {}
     for name in SETS:
-        results[f"eval/svm_vs_gridsearch_{name}"] = against_grid_search(name, root, None)
-        results[f"eval/svm_vs_parallel_gridsearch_{name}"] = against_grid_search(name, root, cores())
+        features, target = features_of(name, root)
+        for baseline, jobs in (("gridsearch", None), ("parallel_gridsearch", cores())):
+            results[f"eval/svm_vs_{baseline}_{name}"] = against_grid_search(name, features, target, jobs)
     return results
