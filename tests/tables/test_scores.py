@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 import yaml
 
-from lightning_renyicl.tables import spec
+from lightning_renyicl.tables import scores, spec
 from lightning_renyicl.tables.lock import lock
 from lightning_renyicl.tables.render import footer
 from lightning_renyicl.tables.scores import Score, collect, dataset_of
+from lightning_renyicl.tables.training import status
 
 NAME = "table77"
 SPEC = """
@@ -239,6 +240,14 @@ class TestValues:
         results = table().results
         assert len(results) == 12
         assert sum(result["seconds"] for result in results) == 12 * 12.0
+
+    def test_results_of_several_metrics_are_read_once(self, table, monkeypatch):
+        read = []
+        monkeypatch.setattr(scores, "status", lambda run: read.append(run) or status(run))
+        found = table(SPEC.replace("Again: {overlays: [hard]}", "Again: {overlays: [hard], metric: probe/other}"))
+        assert values(found.cells["A", "Again"].score) == [2.0, 2.0, 2.0]
+        assert len(found.results) == len(read) == 12
+        assert sum(result["seconds"] for result in found.results) == 12 * 12.0
 
     def test_seeds_beyond_the_tables_are_not_read(self, table):
         leave("a", 3, 0.0)
