@@ -59,7 +59,7 @@ def against_grid_search(name: str, features: torch.Tensor, target: torch.Tensor,
 
 
 def run(root: Path) -> dict[str, dict[str, Any]]:
-    """Every set, from the archives in ``root/graphs``, against ``GridSearchCV`` as it comes and with a process a core."""
+    """Every set of ``root/graphs``, against ``GridSearchCV`` as it comes and with a process a core."""
     results: dict[str, dict[str, Any]] = {}
     for name in SETS:
         features, target = features_of(name, root / "graphs")
