@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import shutil
 from collections.abc import Sequence
 from functools import cache
@@ -90,16 +91,20 @@ class ImageNet(ImageDataModule):
                 f"no folder {' or '.join(missing)} in {self.root}, nor {', '.join(lacking)} to unpack: get them from "
                 f"https://image-net.org/download.php and put them, packed as they are, into {self.root}"
             )
-        try:
-            imagenet.parse_devkit_archive(self.root)
-            for name in missing:
-                part = self.root / f"{name}.part"  # takes its name when it is whole
-                shutil.rmtree(part, ignore_errors=True)
-                parse = imagenet.parse_train_archive if name == "train" else imagenet.parse_val_archive
-                parse(self.root, folder=part.name)
-                part.rename(self.root / name)
-        except RuntimeError as error:
-            raise ValueError(str(error)) from error
+        with (self.root / "unpacking.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)  # another run may be at it
+            try:
+                imagenet.parse_devkit_archive(self.root)
+                for name in missing:
+                    if (self.root / name).is_dir():
+                        continue
+                    part = self.root / f"{name}.part"  # takes its name when it is whole
+                    shutil.rmtree(part, ignore_errors=True)
+                    parse = imagenet.parse_train_archive if name == "train" else imagenet.parse_val_archive
+                    parse(self.root, folder=part.name)
+                    part.rename(self.root / name)
+            except RuntimeError as error:
+                raise ValueError(str(error)) from error
 
     def load(self) -> Samples:
         self.prepare_data()

@@ -11,7 +11,7 @@ from statistics import mean, stdev
 from typing import Any
 
 from lightning_renyicl.tables.spec import SPECS, Spec
-from lightning_renyicl.tables.training import Run, Training, status
+from lightning_renyicl.tables.training import Run, Status, Training, status
 
 PERCENT = 100
 
@@ -104,6 +104,7 @@ def collect(spec: Spec, scale: str, root: Path, flags: tuple[str, ...] = ()) -> 
     """Reads the results of a table's runs."""
     printed = paper(spec.name)
     table = Table(spec, scale, {}, [], [], flags)
+    states = look(table, root)
     known: dict[tuple[tuple[Training, ...], str], tuple[Score, str, bool]] = {}
     for row in spec.rows:
         for column in spec.columns:
@@ -115,7 +116,7 @@ def collect(spec: Spec, scale: str, root: Path, flags: tuple[str, ...] = ()) -> 
             else:
                 key = trainings, spec.metric_of(row, column)
                 if key not in known:
-                    known[key] = score_of(*key, spec, root, flags, table)
+                    known[key] = score_of(*key, states, table)
                 cell.score, cell.dataset, cell.stale = known[key]
             table.cells[row, column] = cell
     subtract(table)
@@ -124,41 +125,42 @@ def collect(spec: Spec, scale: str, root: Path, flags: tuple[str, ...] = ()) -> 
     return table
 
 
+def look(table: Table, root: Path) -> dict[Training, list[Status]]:
+    """What every run's folder says, by training and seed; the table gets results, and what has failed or is stale."""
+    seeds = range(table.spec.seeds[table.scale])
+    states = {}
+    for training in table.spec.trainings(table.scale):
+        runs = [Run(training, seed, root, table.flags) for seed in seeds]
+        found = states[training] = [status(run) for run in runs]
+        done = [(run, each.result) for run, each in zip(runs, found, strict=True) if each.result is not None]
+        table.runs += [run for run, _ in done]
+        table.results += [result for _, result in done]
+        failed = [run for run, each in zip(runs, found, strict=True) if each.state in ("failed", "damaged")]
+        table.remarks += [f"Failed: {run.folder}" for run in failed]
+        stale = dict.fromkeys(reason for each in found if each.state == "stale" for reason in each.reasons)
+        if stale:
+            table.remarks.append(f"Stale: {training.name} ({'; '.join(stale)})")
+    return states
+
+
 def score_of(
-    trainings: tuple[Training, ...], metric: str, spec: Spec, root: Path, flags: tuple[str, ...], table: Table
+    trainings: tuple[Training, ...], metric: str, states: dict[Training, list[Status]], table: Table
 ) -> tuple[Score, str, bool]:
     """Values of a cell's seeds, the data that they used, and whether any is stale."""
     values: dict[int, float] = {}
     datasets: dict[str, None] = {}
-    reasons: dict[str, dict[str, None]] = {}
-    for seed in range(spec.seeds[table.scale]):
-        found = [result_of(Run(training, seed, root, flags), table, reasons) for training in trainings]
-        results = [result for result in found if result is not None]
+    for seed, found in enumerate(zip(*(states[training] for training in trainings), strict=True)):
+        results = [each.result for each in found if each.result is not None]
         if len(results) < len(trainings):
             continue  # the best of those that there are need not be the best
-        value = chosen([result["metrics"] for result in results], metric, spec.choose_by)
+        value = chosen([result["metrics"] for result in results], metric, table.spec.choose_by)
         if value is None:
             table.remarks.append(f"{trainings[0].name}, seed {seed}, has no finite {metric}")
             continue
-        values[seed] = PERCENT * value if spec.unit == "per cent" else value
+        values[seed] = PERCENT * value if table.spec.unit == "per cent" else value
         datasets |= dict.fromkeys(map(dataset_of, results))
-    table.remarks += [f"Stale: {name} ({'; '.join(why)})" for name, why in reasons.items()]
-    return Score(values), "; ".join(datasets), bool(reasons)
-
-
-def result_of(run: Run, table: Table, reasons: dict[str, dict[str, None]]) -> dict[str, Any] | None:
-    """The result of a run, if it is done; adds it to the table, and why it is stale to its training's ``reasons``."""
-    found = status(run)
-    if found.state in ("failed", "damaged"):
-        table.remarks.append(f"Failed: {run.folder}")
-    if found.result is None:
-        return None
-    if run not in table.runs:
-        table.runs.append(run)
-        table.results.append(found.result)
-    if found.state == "stale":
-        reasons.setdefault(run.training.name, {}).update(dict.fromkeys(found.reasons))
-    return found.result
+    stale = any(each.state == "stale" for training in trainings for each in states[training])
+    return Score(values), "; ".join(datasets), stale
 
 
 def chosen(candidates: list[dict[str, float | None]], metric: str, choose_by: str | None) -> float | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import tarfile
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -91,6 +92,22 @@ def test_an_unpacking_cut_short_is_begun_anew(archives):
     (archives / "train.part" / "rubbish").mkdir(parents=True)
     build(archives).prepare_data()
     assert sorted(path.name for path in (archives / "train").iterdir()) == sorted(NAMES)
+
+
+def test_two_runs_unpack_once(archives, monkeypatch):
+    from torchvision.datasets import imagenet
+
+    unpacked, parse = [], imagenet.parse_train_archive
+
+    def count(*args, **kwargs):
+        unpacked.append(1)
+        parse(*args, **kwargs)
+
+    monkeypatch.setattr(imagenet, "parse_train_archive", count)
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda _: build(archives).prepare_data(), range(4)))
+    assert len(unpacked) == 1
+    assert {split: len(rows) for split, rows in build(archives).samples.splits.items()}["test"] == 6
 
 
 def test_all_images_can_train(archives):

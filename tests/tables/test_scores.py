@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 import yaml
 
-from lightning_renyicl.tables import spec
+from lightning_renyicl.tables import scores, spec
 from lightning_renyicl.tables.lock import lock
 from lightning_renyicl.tables.render import footer
 from lightning_renyicl.tables.scores import Score, collect, dataset_of
+from lightning_renyicl.tables.training import status
 
 NAME = "table77"
 SPEC = """
@@ -240,10 +241,13 @@ class TestValues:
         assert len(results) == 12
         assert sum(result["seconds"] for result in results) == 12 * 12.0
 
-    def test_results_of_several_metrics_are_read_once(self, table):
+    def test_results_of_several_metrics_are_read_once(self, table, monkeypatch):
+        read = []
+        monkeypatch.setattr(scores, "status", lambda run: read.append(run) or status(run))
         found = table(SPEC.replace("Again: {overlays: [hard]}", "Again: {overlays: [hard], metric: probe/other}"))
         assert values(found.cells["A", "Again"].score) == [2.0, 2.0, 2.0]
-        assert len(found.results) == len(found.runs) == 12
+        assert len(found.results) == len(found.runs) == len(read) == 12
+        assert sum(result["seconds"] for result in found.results) == 12 * 12.0
 
     def test_other_units(self, table):
         found = table(SPEC + "unit: nats\n").cells["A", "Base"].score
