@@ -4,6 +4,7 @@ from lightning_renyicl.callbacks.embedding_writer import EmbeddingWriter
 from lightning_renyicl.callbacks.frozen_features import FrozenFeatures
 from lightning_renyicl.callbacks.gradient_boosting import GradientBoosting
 from lightning_renyicl.callbacks.information_error import InformationError
+from lightning_renyicl.callbacks.information_estimate import InformationEstimate
 from lightning_renyicl.callbacks.last_checkpoint import AtomicCheckpointIO, LastCheckpoint
 from lightning_renyicl.callbacks.linear_sgd import LinearSGD
 from lightning_renyicl.callbacks.online_probe import OnlineProbe
@@ -20,6 +21,7 @@ __all__ = [
     "FrozenFeatures",
     "GradientBoosting",
     "InformationError",
+    "InformationEstimate",
     "LastCheckpoint",
     "LinearSGD",
     "OnlineProbe",

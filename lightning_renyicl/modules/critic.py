@@ -10,7 +10,7 @@ from lightning.pytorch import LightningModule
 from torch import Tensor, nn
 
 from lightning_renyicl.distributed import world_group
-from lightning_renyicl.mutual_information import log_ratio, row_log_ratio
+from lightning_renyicl.mutual_information import log_ratio, row_log_ratio, skew_of
 from lightning_renyicl.mutual_information.critics import split_scores
 from lightning_renyicl.objectives.critic import CosineCritic
 
@@ -52,8 +52,7 @@ class CriticModule(LightningModule):
     @torch.no_grad()
     def estimates(self, p: Tensor, n: Tensor) -> dict[str, Tensor]:
         """The mutual information of a batch by the right and by the other normaliser, and what share has no ratio."""
-        alpha = getattr(self.objective, "alpha", 0.0)  # the Rényi bound has no skew
-        by_batch = log_ratio(p, n, 1 / (n.shape[-1] + 1) if alpha is None else alpha, world_group())
+        by_batch = log_ratio(p, n, skew_of(self.objective, n.shape[-1]), world_group())
         read_outs = by_batch.nanmean(), row_log_ratio(p, n).mean()
         estimate, other = read_outs if self.objective.one_denominator else reversed(read_outs)
         return {"estimate": estimate, "other": other, "invalid": by_batch.isnan().float().mean()}

@@ -3,6 +3,14 @@
 from lightning_renyicl.mutual_information.correlated import CorrelatedGaussians
 from lightning_renyicl.mutual_information.critics import JointCritic, SeparableCritic
 from lightning_renyicl.mutual_information.metric import MutualInformation
-from lightning_renyicl.mutual_information.ratios import log_ratio, row_log_ratio
+from lightning_renyicl.mutual_information.ratios import log_ratio, row_log_ratio, skew_of
 
-__all__ = ["CorrelatedGaussians", "JointCritic", "MutualInformation", "SeparableCritic", "log_ratio", "row_log_ratio"]
+__all__ = [
+    "CorrelatedGaussians",
+    "JointCritic",
+    "MutualInformation",
+    "SeparableCritic",
+    "log_ratio",
+    "row_log_ratio",
+    "skew_of",
+]

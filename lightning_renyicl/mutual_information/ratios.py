@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 
 from lightning_renyicl.distributed import Group, gather
+from lightning_renyicl.objectives import CosineCritic
 from lightning_renyicl.objectives.functional import check_alpha
 
 
@@ -66,6 +67,12 @@ def log_ratio(p: Tensor, n: Tensor, alpha: float, group: Group = None) -> Tensor
     rest = log_s + log_alpha  # log(alpha s), below 0 for a ratio
     ratio = math.log1p(-alpha) + log_s - torch.log1p(-rest.clamp(max=0).exp())
     return torch.where(rest < 0, ratio, math.nan)
+
+
+def skew_of(objective: CosineCritic, negatives: int) -> float:
+    """The skew of an objective's bound with so many negatives an anchor: 1 / (K + 1) of InfoNCE, 0 of one without."""
+    alpha = getattr(objective, "alpha", 0.0)
+    return 1 / (negatives + 1) if alpha is None else alpha
 
 
 def check_ratio_alpha(alpha: float) -> None:

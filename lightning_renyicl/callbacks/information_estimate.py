@@ -1,0 +1,71 @@
+"""The mutual information of two views, read off an objective's critic while it trains."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from lightning.pytorch import Callback, LightningModule, Trainer
+from torch import Tensor
+from torch.utils.hooks import RemovableHandle
+
+from lightning_renyicl.mutual_information import MutualInformation, skew_of
+from lightning_renyicl.objectives import CosineCritic
+
+READ_OUTS = ("by_anchor", "by_batch")
+
+
+class InformationEstimate(Callback):
+    """Mean log r of an epoch's positive pairs, first view with second, in nats, by both normalisers.
+
+    For training in any domain with an objective that has a critic, such as ``RMLCPC``. RényiCL (Lee and Shin, 2022),
+    section "Mutual Information between the views and InfoMin principle".
+
+    Logs at each epoch's end ``mutual_information/by_anchor`` (right for CPC's best critic), ``mutual_information/
+    by_batch`` (right for that of the other bounds) and ``mutual_information/invalid``, the share of pairs for which the
+    latter finds no ratio. Scores come from the networks as they train, whose weights change within the epoch, and are
+    computed once more for it.
+
+    Raises:
+        ValueError: the module's objective has no critic.
+    """
+
+    def __init__(self) -> None:
+        self._metrics: dict[str, MutualInformation] = {}
+        self._hook: RemovableHandle | None = None
+
+    def on_fit_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        objective = getattr(pl_module, "objective", None)
+        if not isinstance(objective, CosineCritic):
+            own = pl_module if objective is None else objective
+            raise ValueError(
+                "InformationEstimate reads mutual information off an objective's critic, and "
+                f"{type(own).__name__} has none"
+            )
+        self._hook = objective.register_forward_hook(self._look)
+
+    @torch.no_grad()
+    def _look(self, objective: CosineCritic, views: tuple[Sequence[Tensor], Sequence[Tensor]], _: Any) -> None:
+        online, target = views
+        p, n = objective.scores([online[0]], target[1])
+        if not self._metrics:
+            alphas = None, skew_of(objective, n.shape[-1])
+            self._metrics = {
+                name: MutualInformation(alpha).to(p.device) for name, alpha in zip(READ_OUTS, alphas, strict=True)
+            }
+        for metric in self._metrics.values():
+            metric.update(p, n)
+
+    def on_train_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        found = {name: metric.compute() for name, metric in self._metrics.items()}
+        values: dict[str, Tensor] = {name: each["mutual_information"] for name, each in found.items()}
+        values["invalid"] = found["by_batch"]["invalid"]
+        pl_module.log_dict({f"mutual_information/{name}": value for name, value in values.items()})
+        for metric in self._metrics.values():
+            metric.reset()
+
+    def teardown(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
+        if self._hook is not None:
+            self._hook.remove()
+            self._hook = None

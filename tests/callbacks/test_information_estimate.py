@@ -1,0 +1,93 @@
+"""The mutual information that a training's critic tells of its views."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from lightning.pytorch import LightningModule
+
+from datamodules.augmentations import Identity, RandomMask
+from lightning_renyicl.callbacks import InformationEstimate
+from lightning_renyicl.objectives import CPC, MLCPC, Objective, Renyi
+
+
+class Views:
+    """What the objective is given at every step."""
+
+    def __init__(self, module):
+        self.seen = []
+        module.objective.register_forward_hook(self._look)
+
+    def _look(self, objective, views, _):
+        online, target = views
+        self.seen.append((online[0].detach().double().numpy(), target[1].detach().double().numpy()))
+
+
+def log_ratios(x, y, temperature, alpha):
+    """Of every positive pair, by the anchor's own and by the batch's normaliser, in loops."""
+    n = len(x)
+    scores = [
+        [x[i] @ y[j] / np.linalg.norm(x[i]) / np.linalg.norm(y[j]) / temperature for j in range(n)] for i in range(n)
+    ]
+    others = [[scores[i][j] for j in range(n) if j != i] for i in range(n)]
+    by_anchor = [scores[i][i] - math.log(np.mean(np.exp(others[i]))) for i in range(n)]
+    z = alpha * np.mean([math.exp(scores[i][i]) for i in range(n)]) + (1 - alpha) * np.mean(np.exp(others))
+    by_batch = [math.exp(scores[i][i]) * (1 - alpha) / (z - alpha * math.exp(scores[i][i])) for i in range(n)]
+    return by_anchor, [math.log(ratio) if ratio > 0 else math.nan for ratio in by_batch]
+
+
+@pytest.mark.parametrize("objective, alpha", [(MLCPC(0.2), 0.2), (CPC(None), 1 / 16), (Renyi(2.0), 0.0)])
+def test_epochs_against_loops(make, quiet_trainer, objective, alpha):
+    module, data = make()
+    module.objective = objective
+    views, found = Views(module), []
+    callback = InformationEstimate()
+    callback.on_validation_end = lambda trainer, _: found.append(dict(trainer.callback_metrics))
+    trainer = quiet_trainer(callbacks=[callback], max_epochs=2)
+    trainer.fit(module, data)
+    assert len(views.seen) == 2 * 4
+    ratios = [log_ratios(x, y, objective.temperature, alpha) for x, y in views.seen[4:]]  # of the last epoch
+    by_anchor, by_batch = np.array(ratios).transpose(1, 0, 2).reshape(2, -1)
+    metrics = trainer.callback_metrics
+    assert metrics["mutual_information/by_anchor"].item() == pytest.approx(by_anchor.mean(), rel=1e-4)
+    assert metrics["mutual_information/by_batch"].item() == pytest.approx(np.nanmean(by_batch), rel=1e-4)
+    assert metrics["mutual_information/invalid"].item() == pytest.approx(np.isnan(by_batch).mean())
+
+
+def test_the_run_is_that_without_it(make, quiet_trainer):
+    weights = []
+    for callbacks in ([], [InformationEstimate()]):
+        module, data = make()
+        quiet_trainer(callbacks=callbacks).fit(module, data)
+        weights.append(torch.nn.utils.parameters_to_vector(module.parameters()))
+        assert not module.objective._forward_hooks
+    assert torch.equal(*weights)
+
+
+def test_more_that_views_share_is_more_information(make, quiet_trainer):
+    found = []
+    for view in (Identity(), RandomMask(0.8)):
+        module, data = make(num_samples=256)
+        data.views = [view, view]
+        trainer = quiet_trainer(callbacks=[InformationEstimate()], max_epochs=4)
+        trainer.fit(module, data)
+        found.append(trainer.callback_metrics["mutual_information/by_anchor"].item())
+    assert found[0] > found[1] + 0.1
+
+
+class Distance(Objective):
+    """A loss without a critic."""
+
+    def forward(self, online, target):
+        return (online[0] - target[1]).square().mean(), {}
+
+
+@pytest.mark.parametrize("objective, name", [(Distance(), "Distance"), (None, "TabularModule")])
+def test_objectives_without_a_critic(make, quiet_trainer, objective, name):
+    module, data = make()
+    module.objective = objective
+    with pytest.raises(ValueError, match=f"{name} has none"):
+        quiet_trainer(callbacks=[InformationEstimate()]).fit(module, data)
