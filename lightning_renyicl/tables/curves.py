@@ -63,7 +63,7 @@ def curves(table: Table, path: Path) -> None:
     if drawn is not None:
         handles, labels = drawn.get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside lower center", ncols=len(labels))
-    figure.suptitle(f"{table.spec.title}\n(scale {table.scale}, {table.spec.unit})", wrap=True)
+    figure.suptitle(f"{table.spec.title}\n(scale {table.scale}, {table.spec.units})", wrap=True)
     with replacing(path) as partial:
         figure.savefig(partial, dpi=110)
     plt.close(figure)

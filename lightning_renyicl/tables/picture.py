@@ -47,7 +47,7 @@ def picture(table: Table, path: Path) -> None:
     }
     if handles:
         figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=2)
-    figure.suptitle(f"{table.spec.title}\n(scale {table.scale}, {table.spec.unit})", wrap=True)
+    figure.suptitle(f"{table.spec.title}\n(scale {table.scale}, {table.spec.units})", wrap=True)
     with replacing(path) as partial:
         figure.savefig(partial, dpi=110)
     plt.close(figure)

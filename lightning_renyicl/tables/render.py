@@ -40,7 +40,8 @@ class Row:
 def write(table: Table, folder: Path) -> list[Path]:
     """Writes ``NAME.md``, ``.tex``, ``.csv`` and ``.png`` into a folder; at scales but the paper's ``NAME-SCALE``.
 
-    Where a table has curves and the runs have left theirs, ``NAME-curves.png`` too.
+    Where a table has points, ``NAME-points.png`` too; where it has curves and the runs have left theirs,
+    ``NAME-curves.png``.
     """
     from lightning_renyicl.tables.picture import picture
 
@@ -52,6 +53,11 @@ def write(table: Table, folder: Path) -> list[Path]:
         write_text(found[-1], content(table))
     found.append(folder / f"{stem}.png")
     picture(table, found[-1])
+    if table.spec.points:
+        from lightning_renyicl.tables.points import points
+
+        found.append(folder / f"{stem}-points.png")
+        points(table, found[-1])
     if table.spec.curves and any(run.curves.exists() for run in table.runs):
         from lightning_renyicl.tables.curves import curves
 
@@ -79,7 +85,10 @@ def rows(table: Table) -> list[Row]:
 def decimals(table: Table, column: str) -> int:
     """Digits after the point that the paper prints in a column; where it prints none, 1 for per cent and 2 else."""
     printed = [table.cells[row, column].paper for row in table.spec.rows if table.cells[row, column].paper]
-    return max((len(number.partition(".")[2]) for number in printed), default=1 if table.spec.unit == "per cent" else 2)
+    return max(
+        (len(number.partition(".")[2]) for number in printed),
+        default=1 if table.spec.unit_of(column) == "per cent" else 2,
+    )
 
 
 def ours(cell: Cell, digits: int) -> Text:
@@ -120,7 +129,7 @@ def footer(table: Table) -> list[str]:
     # what a protocol with folds of its own reports is not of the validation split, but of its own test folds
     where = "on the test split" if spec.split == "test" else "as `fit` reports it"
     ours = [
-        f"Ours: {metrics(spec)} in {spec.unit} {where} at the last epoch, mean ± standard deviation (seeds). Bold: "
+        f"Ours: {metrics(spec)} in {spec.units} {where} at the last epoch, mean ± standard deviation (seeds). Bold: "
         f"ahead of every other one of its {spec.best_of.removesuffix('s')} by more than the spread, the root of the "
         "summed variances of the two.",
         f"Scale: {table.scale}. " + (f"Runs: {len(results)}, {spent}." if results else "No runs yet."),

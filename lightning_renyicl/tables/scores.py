@@ -105,7 +105,7 @@ def collect(spec: Spec, scale: str, root: Path, flags: tuple[str, ...] = ()) -> 
     printed = paper(spec.name)
     table = Table(spec, scale, {}, [], [], flags)
     states = look(table, root)
-    known: dict[tuple[tuple[Training, ...], str], tuple[Score, str, bool]] = {}
+    known: dict[tuple[tuple[Training, ...], str, str], tuple[Score, str, bool]] = {}
     for row in spec.rows:
         for column in spec.columns:
             value, spread = printed.get((row, column), ("", ""))
@@ -114,7 +114,7 @@ def collect(spec: Spec, scale: str, root: Path, flags: tuple[str, ...] = ()) -> 
             if isinstance(trainings, str):
                 cell.not_run = trainings or None
             else:
-                key = trainings, spec.metric_of(row, column)
+                key = trainings, spec.metric_of(row, column), spec.unit_of(column)
                 if key not in known:
                     known[key] = score_of(*key, states, table)
                 cell.score, cell.dataset, cell.stale = known[key]
@@ -144,7 +144,7 @@ def look(table: Table, root: Path) -> dict[Training, list[Status]]:
 
 
 def score_of(
-    trainings: tuple[Training, ...], metric: str, states: dict[Training, list[Status]], table: Table
+    trainings: tuple[Training, ...], metric: str, unit: str, states: dict[Training, list[Status]], table: Table
 ) -> tuple[Score, str, bool]:
     """Values of a cell's seeds, the data that they used, and whether any is stale."""
     values: dict[int, float] = {}
@@ -157,7 +157,7 @@ def score_of(
         if value is None:
             table.remarks.append(f"{trainings[0].name}, seed {seed}, has no finite {metric}")
             continue
-        values[seed] = PERCENT * value if table.spec.unit == "per cent" else value
+        values[seed] = PERCENT * value if unit == "per cent" else value
         datasets |= dict.fromkeys(map(dataset_of, results))
     stale = any(each.state == "stale" for training in trainings for each in states[training])
     return Score(values), "; ".join(datasets), stale

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,7 @@ class Line:
         overlays: configurations laid over that.
         one_of: configurations of which each is laid over those and trained; a cell has the best by ``Spec.choose_by``.
         metric: key in ``result.json``, where it isn't the table's.
+        unit: of a column's numbers, where it isn't the table's.
         only: of a row, the columns that it fills, as others would show the same.
         scales: overlays of each scale at which its cells can run; of rows and columns that give none, at every scale.
         timed_on: of each scale an overlay with made-up data of the same shape, to time a step before the data is there.
@@ -41,6 +42,7 @@ class Line:
     overlays: tuple[str, ...] = ()
     one_of: tuple[str, ...] = ()
     metric: str | None = None
+    unit: str | None = None
     only: tuple[str, ...] = ()
     scales: dict[str, tuple[str, ...]] | None = None
     timed_on: dict[str, str] | None = None
@@ -63,13 +65,15 @@ class Spec:
         title: one line.
         metric: key in ``result.json``, where neither row nor column has one.
         unit: of what is printed; shares are, in per cent, and other numbers stay as they are.
+        points: two columns; a picture has every row as a point, the first column across, the second up. Rows are called
+            ``A / B / C``: a panel for each A, a colour for each B and a mark for each C.
         curves: columns of ``metrics.csv`` that are drawn over the steps, by what they are called; of rows whose labels
             are ``A / B`` all with the same A side by side.
         known: a column of it with what all curves are held against.
         choose_by: key in ``result.json`` of the validation accuracy that lines with ``one_of`` choose by.
         split: ``test``: the checkpoint is scored by ``lightning test``; ``val``: by ``fit`` itself at its end.
         seeds: number of seeds at each scale.
-        shares: another table, whose trainings of the same name serve here too.
+        shares: another table, whose trainings of the same configurations serve here too.
         best_of: whether the best is marked among a column's rows or a row's columns.
         rows: by label, in order.
         columns: by label, in order.
@@ -82,6 +86,7 @@ class Spec:
     columns: dict[str, Line]
     metric: str = "online_probe/top1"
     unit: str = "per cent"
+    points: tuple[str, ...] = ()
     curves: dict[str, str] = field(default_factory=dict)
     known: str | None = None
     choose_by: str | None = None
@@ -121,6 +126,20 @@ class Spec:
         """The key in ``result.json`` of what a cell shows."""
         return self.rows[row].metric or self.columns[column].metric or self.metric
 
+    def unit_of(self, column: str) -> str:
+        """Of the numbers in a column."""
+        return self.columns[column].unit or self.unit
+
+    @property
+    def units(self) -> str:
+        """Of all numbers, and which columns have them where it isn't the same in all."""
+        columns: dict[str, list[str]] = {}
+        for column in self.columns:
+            columns.setdefault(self.unit_of(column), []).append(column)
+        if len(columns) == 1:
+            return next(iter(columns))
+        return ", ".join(f"{unit} ({', '.join(own)})" for unit, own in columns.items())
+
     def _training(self, own: list[str], scaled: list[str], stand_in: str | None, scale: str) -> Training:
         training = Training(
             table=self.name,
@@ -132,8 +151,8 @@ class Spec:
         )
         if self.shares is not None:
             for other in load(self.shares).trainings(scale):
-                if (other.name, other.configs, other.split) == (training.name, training.configs, training.split):
-                    return other
+                if (other.name, other.configs) == (training.name, training.configs):
+                    return replace(other, split=training.split)
         return training
 
     def trainings(self, scale: str, column: str = "") -> list[Training]:
@@ -195,6 +214,11 @@ def load(name: str) -> Spec:
                     raise ValueError(f"{path}: {one.label} names {other}, which is none of the {kind}")
     wrong = [one for one in lines["rows"].values() if not lines["columns"].keys() >= set(one.only)]
     wrong += [one for one in lines["columns"].values() if one.only]
+    points = strings(path, "points", content.get("points"))
+    if points and not (len(points) == 2 and lines["columns"].keys() >= set(points)):
+        raise ValueError(f"{path}: points names two columns, got {', '.join(points)}")
+    if any(one.unit for one in lines["rows"].values()):
+        raise ValueError(f"{path}: only columns have a unit of their own")
     for one in wrong:
         raise ValueError(f"{path}: {one.label}: only is for rows, and names columns, got {', '.join(one.only)}")
     for kind, other in (("rows", "columns"), ("columns", "rows")):
@@ -204,7 +228,7 @@ def load(name: str) -> Spec:
             raise ValueError(f"{path}: a {{}} in the configurations of {kind} needs all {other} to say what fills it")
     seeds = SEEDS | (content.get("seeds") or {})
     notes = strings(path, "notes", content.get("notes"))
-    spec = Spec(name=name, **{**content, **lines, "seeds": seeds, "notes": notes})
+    spec = Spec(name=name, **{**content, **lines, "seeds": seeds, "points": points, "notes": notes})
     if any(one.one_of for kind in lines.values() for one in kind.values()) and not spec.choose_by:
         raise ValueError(f"{path}: one_of needs choose_by, the validation accuracy to choose by")
     if all(any(one.one_of for one in kind.values()) for kind in lines.values()):

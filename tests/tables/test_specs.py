@@ -11,6 +11,7 @@ import pytest
 from lightning_renyicl.tables import spec
 from lightning_renyicl.tables.render import latex
 from lightning_renyicl.tables.scores import collect
+from lightning_renyicl.tables.training import Run
 
 ROOT = Path(__file__).parents[2]
 SPECS = ROOT / "configs" / "tables"
@@ -173,6 +174,20 @@ def test_a_training_is_named_after_all_that_it_trains():
     )
 
 
+def test_what_another_table_scores_otherwise_is_trained_once():
+    (training,) = spec.load("figure-mi").cell("CIFAR-10 / RMLCPC / Hard", "top-1", "small")
+    (other,) = spec.load("table5").cell("RMLCPC", "CIFAR-10 / Hard", "small")
+    assert (training.split, other.split) == ("val", "test")
+    assert Run(training, 0, Path("runs")).folder == Run(other, 0, Path("runs")).folder
+
+
+def test_units_of_columns():
+    mixed, one = spec.load("figure-mi"), spec.load("figure-gaussian-mi")
+    assert [mixed.unit_of(column) for column in mixed.columns] == ["nats", "per cent"]
+    assert mixed.units == "nats (mutual information), per cent (top-1)"
+    assert one.units == "nats"
+
+
 GOOD = "title: t\nrows: {a: {}, b: {}, c: {}}\ncolumns: {x: {}}\n"
 # a specification, part of the message
 MISTAKES = {
@@ -180,6 +195,9 @@ MISTAKES = {
         GOOD + "metrics: top1\n",
         "unknown metrics; there are best_of, choose_by, columns, curves, known, metric,",
     ),
+    "points of one column": (GOOD + "points: [x]\n", "points names two columns, got x"),
+    "points of an unknown column": (GOOD + "points: [x, z]\n", "points names two columns, got x, z"),
+    "unit of a row": ("title: t\nrows: {a: {unit: nats}}\ncolumns: {x: {}}\n", "only columns have a unit"),
     "key of a row": ("title: t\nrows: {a: {overlay: [b]}}\ncolumns: {x: {}}\n", "unknown overlay; there are config,"),
     "label of a row": ("title: t\nrows: {a: {label: b}}\ncolumns: {x: {}}\n", "unknown label"),
     "name": (GOOD + "name: other\n", "unknown name"),
