@@ -39,8 +39,8 @@ def blend_(batch: Tensor, operation: Tensor, factor: Tensor) -> None:
 def rotate_hue(batch: Tensor, shift: Tensor) -> Tensor:
     """Turns each image's hues, saturation and value of HSV kept.
 
-    With value V, chroma C and hue h in sixths of the circle, the channels are V − C·clamp(min(k, 4 − k), 0, 1) for
-    k = (n + h) mod 6 and n = 5, 3, 1.
+    With value V, chroma C and hue h in sixths of the circle, 0 to 6, the channels are V − C·w with
+    w = clamp(2 − |h − 3|, 0, 1) for red, clamp(|h − 2| − 1, 0, 1) for green and clamp(|h − 4| − 1, 0, 1) for blue.
 
     Args:
         batch: images ``[N, 3, H, W]``.
@@ -55,9 +55,8 @@ def rotate_hue(batch: Tensor, shift: Tensor) -> Tensor:
         (green - blue) / divisor,
         torch.where(value == green, 2 + (blue - red) / divisor, 4 + (red - green) / divisor),
     )
-    hue = hue + 6 * shift.view(-1, 1, 1)
-    k = torch.stack([n + hue for n in (5, 3, 1)], 1).remainder_(6)  # [N, 3, H, W]
-    weight = torch.minimum(k, 4 - k).clamp_(0, 1)
+    hue = (hue + 6 * shift.view(-1, 1, 1)).remainder_(6)  # [N, H, W]
+    weight = torch.stack([2 - (hue - 3).abs_(), (hue - 2).abs_() - 1, (hue - 4).abs_() - 1], 1).clamp_(0, 1)
     return torch.addcmul(value.unsqueeze(1), chroma.unsqueeze(1), weight, value=-1)
 
 

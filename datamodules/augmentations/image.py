@@ -132,9 +132,9 @@ def resized_crop(batch: Tensor, top: Tensor, left: Tensor, height: Tensor, width
         width: numbers of columns, ``[N]``.
         size: pixels of the result's sides.
     """
-    rows = resample_weights(top, height, batch.shape[-2], size).unsqueeze(1)  # [N, 1, size, H]
-    columns = resample_weights(left, width, batch.shape[-1], size).unsqueeze(1)  # [N, 1, size, W]
-    return rows.to(batch.dtype) @ batch @ columns.to(batch.dtype).mT
+    rows = resample_weights(top, height, batch.shape[-2], size).to(batch.dtype)  # [N, size, H]
+    columns = resample_weights(left, width, batch.shape[-1], size).to(batch.dtype)  # [N, size, W]
+    return torch.einsum("nih,nchw,njw->ncij", rows, batch, columns)
 
 
 class RandomResizedCrop(Augmentation):

@@ -55,14 +55,11 @@ def rotate(batch: Tensor, degrees: Tensor, cubic: bool) -> Tensor:
     # the three bytes of a pixel as one number, so that each pixel is looked up once
     pixels = F.pad(batch.permute(0, 2, 3, 1), (0, 1)).view(torch.int32).flatten()  # [N·H·W]
     image = torch.arange(n, device=batch.device).view(n, 1, 1) * (height * width)
-    result = torch.full(batch.shape, ROUNDING, device=batch.device)
-    for row, row_weight in zip(rows, along, strict=True):
-        start = row * width + image  # [N, H, W]
-        for column, column_weight in zip(columns, across, strict=True):
-            found = pixels.take(start + column).unsqueeze(3).view(torch.uint8)  # [N, H, W, 4]
-            weight = (row_weight * column_weight).unsqueeze(1)
-            result.addcmul_(found.permute(0, 3, 1, 2)[:, :channels].float(), weight)
-    return torch.where(inside, result.clamp_(0, 255).byte(), GREY)
+    places = torch.stack([row * width + image + column for row in rows for column in columns], -1)  # [N, H, W, T]
+    weights = torch.stack([row * column for row in along for column in across], -1)
+    found = pixels.take(places)
+    moved = torch.stack([((found >> 8 * c & 255) * weights).sum(-1) for c in range(channels)], 1)  # [N, C, H, W]
+    return torch.where(inside, (moved + ROUNDING).clamp_(0, 255).byte(), GREY)
 
 
 def _taps(first: Tensor, length: int, cubic: bool) -> list[Tensor]:
