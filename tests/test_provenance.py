@@ -196,7 +196,8 @@ def closure(path):
 
 TABLE = [RandomMask(0.2), Identity()]
 DATA = {
-    "digits": [DigitsTable(TABLE), DigitsGraph([NodeDrop(0.2)] * 2), DigitsImage([Identity()] * 2, Identity())],
+    "digits": [DigitsTable(TABLE), DigitsGraph([NodeDrop(0.2)] * 2)],
+    "digits_image": [DigitsImage([Identity()] * 2, Identity())],
     "cifar": [CIFAR10([Identity()] * 2, Identity()), CIFAR100([Identity()] * 2, Identity())],
     "fake": [FakeTable(TABLE), FakeGraphs([NodeDrop(0.2)] * 2), FakeImages([Identity()] * 2, Identity())],
 }
@@ -214,7 +215,7 @@ class TestSources:
         found = set(provenance.sources([DigitsTable(TABLE)]))
         used = {"digits", "base", "scaling", "sampler", "seeding", "augmentations/base"}
         assert {f"datamodules/{name}.py" for name in used} <= found
-        others = {"cifar", "fake", "__init__", "augmentations/__init__", "augmentations/graph", "augmentations/image"}
+        others = {"cifar", "fake", "__init__", "images", "augmentations/__init__", "augmentations/graph"}
         assert not {f"datamodules/{name}.py" for name in others} & found
 
     @pytest.mark.parametrize(("file", "data"), [(file, one) for file, all_ in DATA.items() for one in all_])
