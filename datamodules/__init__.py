@@ -2,7 +2,8 @@
 
 from datamodules.base import InMemoryDataModule, Samples
 from datamodules.cifar import CIFAR10, CIFAR100
-from datamodules.digits import DigitsGraph, DigitsImage, DigitsTable
+from datamodules.digits import DigitsGraph, DigitsTable
+from datamodules.digits_image import DigitsImage
 from datamodules.fake import FakeGraphs, FakeImages, FakeTable
 from datamodules.graphs import Graphs
 from datamodules.hugging_face import HuggingFaceImages

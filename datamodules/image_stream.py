@@ -126,17 +126,12 @@ def cut_of(view: Augmentation) -> tuple[Cut, Augmentation]:
     return AsItIs(), view
 
 
-@dataclass(frozen=True)
-class Failure:
-    """What a process that reads images has to say in place of a batch.
+class Failure(str):
+    """What a process that reads images has to say in place of a batch, one line.
 
-    Raised there, it would come with a traceback in its message.
-
-    Attributes:
-        message: one line.
+    Raised there, it would come with a traceback in its message. Lightning moves batches to devices and takes strings
+    for what they are.
     """
-
-    message: str
 
 
 class ImageBatches(Dataset):

@@ -147,7 +147,7 @@ class ImageDataModule(InMemoryDataModule):
 def read(raw: tuple[list[Tensor], Tensor] | Failure) -> tuple[list[Tensor], Tensor]:
     """What a process has read; raises ValueError if it could not."""
     if isinstance(raw, Failure):
-        raise ValueError(raw.message)
+        raise ValueError(str(raw))
     return raw
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
+from PIL import Image
 
 from lightning_renyicl import cli
 
@@ -110,6 +111,20 @@ def test_data_that_are_missing(command, tmp_path, configs, monkeypatch):
     assert str(tmp_path / "data") in line
     assert "https://" in line
     assert "Traceback" in (tmp_path / "runs/cifar100_hard/seed0/error.log").read_text()
+
+
+def test_a_broken_image_that_a_process_reads(command, tmp_path, configs):
+    for name in "ab":
+        (tmp_path / "pictures" / name).mkdir(parents=True)
+        for number in range(8):
+            Image.new("RGB", (40, 40), (number, 0, 0)).save(tmp_path / "pictures" / name / f"{number}.png")
+    (tmp_path / "pictures/a/3.png").write_bytes(b"")
+    own = ["--data", "ImageFolder", "--data.root", "pictures", "--data.num_workers", 1, "--data.batch_size", 4]
+    scale = ["--config", configs / "scale/smoke.yaml", "--trainer.num_sanity_val_steps", 0]
+    outcome = command("fit", "--config", configs / "digits_image_hard.yaml", *scale, *own, "--trainer.max_epochs", 9)
+    assert outcome.code == 2
+    (line,) = [line for line in outcome.err.splitlines() if line.startswith("error: ")]
+    assert line.endswith("pictures/a/3.png is empty")
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ import torch
 from sklearn.datasets import load_digits
 from torchvision.transforms.v2 import functional as F
 
+from datamodules import DigitsImage, DigitsTable
 from datamodules.augmentations import Identity, Normalize
-from datamodules.digits import DigitsImage, DigitsTable
 from datamodules.fake import FakeImages
 
 VIEWS = [Identity(), Identity()]
