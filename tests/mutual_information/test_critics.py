@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from lightning_renyicl.mutual_information import JointCritic, SeparableCritic
+from lightning_renyicl.mutual_information import JointCritic, SeparableCritic, critics
 from lightning_renyicl.mutual_information.critics import split_scores
 
 
@@ -12,6 +12,12 @@ def pairs(n=5, m=4, features=3):
     return torch.randn(n, features, generator=generator), torch.randn(m, features, generator=generator)
 
 
+@pytest.fixture(params=[1, 130, 2**19], ids=["a row", "two rows", "all"])
+def _at_once(request, monkeypatch):
+    monkeypatch.setattr(critics, "AT_ONCE", request.param)
+
+
+@pytest.mark.usefixtures("_at_once")
 def test_joint_critic_is_a_network_on_both_side_by_side():
     x, y = pairs()
     critic = JointCritic(3, 16)
@@ -23,6 +29,7 @@ def test_joint_critic_is_a_network_on_both_side_by_side():
             torch.testing.assert_close(found[i, j], network(torch.cat((x[i], y[j])))[0])
 
 
+@pytest.mark.usefixtures("_at_once")
 def test_joint_critic_gets_the_networks_gradients():
     x, y = pairs()
     critic = JointCritic(3, 16)
