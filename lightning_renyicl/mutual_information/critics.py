@@ -16,8 +16,8 @@ class JointCritic(nn.Module):
     RényiCL (Lee and Shin, 2022), appendix "MI estimation between correlated Gaussians". The text has a ReLU after every
     layer; after the last it would keep scores from being negative, which optimal critics are for most pairs.
 
-    The first layer is computed once for every x and once for every y, and the rest for as many pairs at once as fit in a
-    processor's cache, which takes a third of the time.
+    The first layer is computed once for every x and once for every y, and the rest for as many pairs at once as fit in
+    a processor's cache, which takes half the time.
 
     Shapes: ``x`` ``[N, D]`` and ``y`` ``[M, D]`` to ``[N, M]``.
 
