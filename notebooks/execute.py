@@ -1,7 +1,6 @@
 """``python notebooks/execute.py [NOTEBOOK …]``: runs notebooks and keeps their outputs; what ``make notebooks`` does.
 
-Nothing else of a run is kept: no times, no version of Python, and cells are numbered in order. So a notebook that is run
-again differs where its outputs do.
+Nothing else of a run is kept: no times and no versions. So a notebook that is run again differs where its outputs do.
 """
 
 from __future__ import annotations
@@ -33,7 +32,8 @@ def execute(path: Path) -> None:
         coalesce_streams=True,
         resources={"metadata": {"path": path.parent}},
     )
-    client.execute(env={**os.environ, "PYTHONWARNINGS": QUIET})
+    # one thread: sums in another order would train other weights
+    client.execute(env={**os.environ, "OMP_NUM_THREADS": "1", "PYTHONWARNINGS": QUIET})
     notebook.metadata = nbformat.from_dict(METADATA)
     for cell in notebook.cells:
         cell.metadata = nbformat.from_dict({})
