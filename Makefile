@@ -11,7 +11,7 @@ TABLES := $(addprefix table,1 2 3 4 5 6 7 8 9 10 11 12 13 14 15) table-digits $(
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo show-augmentations test lint types imports format bench gpu-check tables $(TABLES)
+.PHONY: help demo notebooks show-augmentations test lint types imports format bench gpu-check tables $(TABLES)
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -28,6 +28,9 @@ $(VENV)/installed: setup.cfg pyproject.toml
 
 demo: $(VENV)/installed ## train on digits as images, rows and graphs; runs/demo/demo.md and demo.png
 	$(BIN)/python -m lightning_renyicl.demo
+
+notebooks: $(VENV)/installed ## run the notebooks again and keep their outputs; ONLY=notebooks/NAME.ipynb
+	$(BIN)/python notebooks/execute.py $(ONLY)
 
 tables: $(VENV)/installed ## list the tables and their state
 	@$(BIN)/python -m lightning_renyicl.tables --scale $(SCALE) $(if $(RUNS),--runs $(RUNS)) \

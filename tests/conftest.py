@@ -6,8 +6,9 @@ from importlib.util import find_spec
 import pytest
 import torch
 
-# The command line needs jsonargparse; `make gpu-check` runs with whatever the machine has.
+# The command line needs jsonargparse, notebooks nbmake; `make gpu-check` runs with whatever the machine has.
 collect_ignore = [] if find_spec("jsonargparse") else ["cli", "test_messages.py"]
+collect_ignore += [] if find_spec("nbmake") else ["test_notebooks.py"]
 
 # Two test processes share two cores: more threads a process only wait for each other.
 torch.set_num_threads(1)
