@@ -11,24 +11,26 @@ from torch import Tensor
 from torch.utils.hooks import RemovableHandle
 
 from lightning_renyicl.mutual_information import MutualInformation, skew_of
+from lightning_renyicl.mutual_information.ratios import check_ratio_alpha
 from lightning_renyicl.objectives import CosineCritic
 
 READ_OUTS = ("by_anchor", "by_batch")
 
 
 class InformationEstimate(Callback):
-    """Mean log r of an epoch's positive pairs, first view with second, in nats, by both normalisers.
+    """Mean log r of positive pairs, first view with second, in nats, by both normalisers.
 
     For training in any domain with an objective that has a critic, such as ``RMLCPC``. RényiCL (Lee and Shin, 2022),
     section "Mutual Information between the views and InfoMin principle".
 
-    Logs at each epoch's end ``mutual_information/by_anchor`` (right for CPC's best critic), ``mutual_information/
-    by_batch`` (right for that of the other bounds) and ``mutual_information/invalid``, the share of pairs for which the
-    latter finds no ratio. Scores come from the networks as they train, whose weights change within the epoch, and are
-    computed once more for it.
+    Logs at the end of each epoch, before its validation, ``mutual_information/by_anchor`` (right for critics log r +
+    c(x)), ``mutual_information/by_batch`` (right for log s + c; see :mod:`mutual_information.ratios`) and
+    ``mutual_information/invalid``, the share of pairs for which the latter finds no ratio. They are of all pairs since
+    the last time, one target view's; ``train/mutual_information`` is the former of a single step and both targets.
+    Scores come from the networks as they train, whose weights change meanwhile, and are computed once more for it.
 
     Raises:
-        ValueError: the module's objective has no critic.
+        ValueError: a module without a backbone, an objective without a critic, or its alpha is 1.
     """
 
     def __init__(self) -> None:
@@ -37,12 +39,13 @@ class InformationEstimate(Callback):
 
     def on_fit_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
         objective = getattr(pl_module, "objective", None)
-        if not isinstance(objective, CosineCritic):
-            own = pl_module if objective is None else objective
+        if not isinstance(objective, CosineCritic) or not hasattr(pl_module, "backbone"):
             raise ValueError(
-                "InformationEstimate reads mutual information off an objective's critic, and "
-                f"{type(own).__name__} has none"
+                "InformationEstimate reads mutual information off the critic with which an objective such as RMLCPC "
+                f"trains a backbone, and {type(pl_module).__name__} with {type(objective).__name__} has none"
             )
+        check_ratio_alpha(skew_of(objective, 1))
+        self._metrics = {}
         self._hook = objective.register_forward_hook(self._look)
 
     @torch.no_grad()
@@ -57,13 +60,23 @@ class InformationEstimate(Callback):
         for metric in self._metrics.values():
             metric.update(p, n)
 
+    def on_validation_epoch_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        self._log(pl_module)
+
     def on_train_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        self._log(pl_module)
+
+    def _log(self, pl_module: LightningModule) -> None:
+        if not self._metrics:
+            return
         found = {name: metric.compute() for name, metric in self._metrics.items()}
         values: dict[str, Tensor] = {name: each["mutual_information"] for name, each in found.items()}
         values["invalid"] = found["by_batch"]["invalid"]
         pl_module.log_dict({f"mutual_information/{name}": value for name, value in values.items()})
-        for metric in self._metrics.values():
-            metric.reset()
+        self._metrics = {}
+
+    def on_exception(self, trainer: Trainer, pl_module: LightningModule, exception: BaseException) -> None:
+        self.teardown(trainer, pl_module, "fit")
 
     def teardown(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
         if self._hook is not None:

@@ -55,9 +55,11 @@ def discrete(p: ArrayLike, q: ArrayLike, gamma: float = 1.0, alpha: float = 0.0)
 def probabilities(values: ArrayLike) -> np.ndarray:
     """An array of them; raises ValueError for numbers that are none."""
     array = np.asarray(values, dtype=np.float64)
-    if not array.size or (array < 0).any() or not math.isclose(array.sum(), 1.0, rel_tol=0, abs_tol=1e-9):
-        raise ValueError(f"probabilities must not be negative and sum to 1, got a sum of {array.sum():.6g}")
-    return array
+    total = array.sum()
+    if not array.size or (array < 0).any() or not abs(total - 1) < 1e-6:  # float32 is off by 1e-7
+        least = f", the least {array.min():.6g}" if array.size else ""
+        raise ValueError(f"probabilities must not be negative and sum to 1, got a sum of {total:.9g}{least}")
+    return array / total
 
 
 def gaussian(

@@ -1,9 +1,13 @@
 r"""The density ratio and the mutual information that a trained critic knows.
 
 A critic that maximises a bound is not the log ratio log r of joint and product density itself. It is, up to what the
-bound cannot see: for CPC log r + c(x), for DV, MLCPC and RMLCPC of any order log s + c with s = r / (alpha r + 1 −
-alpha), for NWJ log s + 1. What is left out is estimated from the scores of negative pairs, for each anchor or for the
-whole batch.
+bound cannot see,
+
+- for DV, MLCPC and RMLCPC of any order log s + c with s = r / (alpha r + 1 − alpha), for NWJ log s + 1;
+- for CPC with K negatives at alpha = 1 / (K + 1) log r + c(x). At another alpha and with endless negatives the best
+  u = e^f / E[e^f | x] makes u (alpha u + 1 − alpha) / r a number of x alone: log r + c(x) while alpha r is far below 1.
+
+What is left out is estimated from the scores of negative pairs, for each anchor or for the whole batch.
 
 Shapes: ``p`` are scores of positive pairs, ``[N]`` or ``[N, P]``, ``n`` of negative ones, ``[N, K]`` or ``[N, P, K]``.
 """
@@ -25,8 +29,8 @@ def row_log_ratio(p: Tensor, n: Tensor) -> Tensor:
 
     .. math:: \log \hat{r}_i = p_i - \log \frac{1}{K} \sum_k e^{n_{ik}}
 
-    RényiCL (Lee and Shin, 2022), Algorithm 2, in which alpha cancels. Right for the critic of CPC, log r + c(x), as
-    long as K negatives are enough to see that r has mean 1 over all.
+    RényiCL (Lee and Shin, 2022), Algorithm 2, in which alpha cancels. Right for a critic log r + c(x), as long as K
+    negatives are enough to see that r has mean 1 over all.
 
     Returns:
         Nats, of the shape of ``p``.

@@ -94,7 +94,9 @@ def skew_kl_estimates(
 
 
 def cpc_estimates(joint: ArrayLike, alpha: float, k: int, batches: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    r"""CPC and MLCPC at their best critics, on batches of k + 1 pairs with each other's y for negatives.
+    r"""CPC at the critic log r and MLCPC at log s, on batches of k + 1 pairs with each other's y for negatives.
+
+    log r is CPC's best critic at alpha = 1 / (k + 1), log s is MLCPC's with endless negatives.
 
     The mean of either exceeds the skew divergence at every alpha in (0, 1), as the logarithm of a denominator's mean is
     above the mean of its logarithm (Jensen): the finite bounds are no lower bounds of the skew divergence, as theorem

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import copy
+import json
 import math
 
 import numpy as np
 import pytest
 import torch
+from lightning.pytorch import Callback
 
+from datamodules import InformationStaircase
 from datamodules.augmentations import Identity, RandomMask
-from lightning_renyicl.callbacks import InformationEstimate
+from datamodules.pairs import GaussianPairs
+from lightning_renyicl.callbacks import InformationEstimate, ResultJson
+from lightning_renyicl.modules import CriticModule
+from lightning_renyicl.mutual_information import JointCritic
 from lightning_renyicl.objectives import CPC, MLCPC, Objective, Renyi
 
 
@@ -54,6 +61,43 @@ def test_epochs_against_loops(make, quiet_trainer, objective, alpha):
     assert metrics["mutual_information/invalid"].item() == pytest.approx(np.isnan(by_batch).mean())
 
 
+@pytest.mark.parametrize(("epochs", "every"), [(1, 1), (3, 1), (3, 2)])
+def test_a_result_has_that_of_its_own_epoch(make, quiet_trainer, tmp_path, epochs, every):
+    module, data = make()
+    views = Views(module)
+    callbacks = [InformationEstimate(), ResultJson()]
+    quiet_trainer(callbacks=callbacks, max_epochs=epochs, check_val_every_n_epoch=every).fit(module, data)
+    last = epochs // every * every  # epoch with a validation
+    ratios = [log_ratios(x, y, module.objective.temperature, 0.01) for x, y in views.seen[4 * last - 4 : 4 * last]]
+    metrics = json.loads((tmp_path / "result.json").read_text())["metrics"]
+    assert metrics["mutual_information/by_anchor"] == pytest.approx(np.array(ratios)[:, 0].mean(), rel=1e-4)
+
+
+def test_another_fit_begins_anew(make, quiet_trainer):
+    callback, found = InformationEstimate(), []
+    for alpha in (0.9, 0.01):
+        module, data = make()
+        module.objective = MLCPC(alpha)
+        for callbacks in ([callback], [InformationEstimate()]):
+            trainer = quiet_trainer(callbacks=callbacks, max_epochs=1)
+            trainer.fit(copy.deepcopy(module), data)
+            found.append(trainer.callback_metrics["mutual_information/by_batch"].item())
+    assert found[0] == found[1]
+    assert found[2] == found[3]
+
+
+def test_an_interrupted_fit_leaves_no_hook(make, quiet_trainer):
+    module, data = make()
+
+    class Stop(Callback):
+        def on_train_batch_end(self, *_):
+            raise OSError("a full disk")
+
+    with pytest.raises(OSError, match="a full disk"):
+        quiet_trainer(callbacks=[InformationEstimate(), Stop()]).fit(module, data)
+    assert not module.objective._forward_hooks
+
+
 def test_the_run_is_that_without_it(make, quiet_trainer):
     weights = []
     for callbacks in ([], [InformationEstimate()]):
@@ -75,6 +119,20 @@ def test_more_that_views_share_is_more_information(make, quiet_trainer):
     assert found[0] > found[1] + 0.1
 
 
+def test_alpha_without_a_ratio(make, quiet_trainer):
+    module, data = make()
+    module.objective = MLCPC(1.0)
+    with pytest.raises(ValueError, match="at alpha 1 both sides"):
+        quiet_trainer(callbacks=[InformationEstimate()]).fit(module, data)
+
+
+def test_critics_of_given_pairs(quiet_trainer):
+    data = InformationStaircase(GaussianPairs(2), [1.0], 2, 8, 2)
+    module = CriticModule(JointCritic, 2, MLCPC(0.1), torch.optim.Adam)
+    with pytest.raises(ValueError, match="CriticModule with MLCPC has none"):
+        quiet_trainer(callbacks=[InformationEstimate()], max_epochs=1).fit(module, data)
+
+
 class Distance(Objective):
     """A loss without a critic."""
 
@@ -82,9 +140,9 @@ class Distance(Objective):
         return (online[0] - target[1]).square().mean(), {}
 
 
-@pytest.mark.parametrize(("objective", "name"), [(Distance(), "Distance"), (None, "TabularModule")])
+@pytest.mark.parametrize(("objective", "name"), [(Distance(), "Distance"), (None, "NoneType")])
 def test_objectives_without_a_critic(make, quiet_trainer, objective, name):
     module, data = make()
     module.objective = objective
-    with pytest.raises(ValueError, match=f"{name} has none"):
+    with pytest.raises(ValueError, match=f"{name} has none$"):
         quiet_trainer(callbacks=[InformationEstimate()]).fit(module, data)
