@@ -19,18 +19,19 @@ class InformationStaircase(LightningDataModule):
     """Fresh pairs at every step, whose mutual information is a constant in each epoch.
 
     RényiCL (Lee and Shin, 2022), appendix "MI estimation between correlated Gaussians": 2 nats at first, and twice as
-    many every 4,000 steps. A batch is ``([x, y], nats)``. Validation draws other pairs, of the same mutual information.
+    many every 4,000 steps. A batch is ``([x, y], nats)``. Validation and test draw other pairs, of the same mutual
+    information; of a checkpoint's, without training. For one process.
 
     Args:
         pairs: their distribution.
         nats: mutual information of each epoch; as many as ``trainer.max_epochs``.
         steps: of an epoch.
-        batch_size: pairs in a batch of each process.
+        batch_size: pairs in a batch.
         eval_batches: batches of a validation.
 
     Raises:
         ValueError: nothing to draw, fewer than two pairs in a batch, or mutual information that the pairs cannot have;
-            when training begins, another number of epochs.
+            when training begins, another number of epochs or several processes.
     """
 
     def __init__(
@@ -58,6 +59,7 @@ class InformationStaircase(LightningDataModule):
         self.in_features = pairs.features
         self.cardinalities: tuple[int, ...] = ()
         self.seed = 0
+        self._plateau = 0
 
     @property
     def files(self) -> list[Path]:
@@ -70,9 +72,14 @@ class InformationStaircase(LightningDataModule):
 
     def setup(self, stage: str | None = None) -> None:
         self.seed = torch.initial_seed()
-        if stage == "fit" and self.trainer is not None and self.trainer.max_epochs != len(self.nats):
+        trainer = self.trainer
+        if trainer is None:
+            return
+        if trainer.world_size > 1:
+            raise ValueError(f"InformationStaircase is for one process, got {trainer.world_size}")
+        if stage == "fit" and trainer.max_epochs != len(self.nats) and not trainer.fast_dev_run:  # type: ignore[attr-defined]
             raise ValueError(
-                f"trainer.max_epochs must be the number of data.nats, {len(self.nats)}, got {self.trainer.max_epochs}"
+                f"trainer.max_epochs must be the number of data.nats, {len(self.nats)}, got {trainer.max_epochs}"
             )
 
     def train_dataloader(self) -> DataLoader:
@@ -81,16 +88,25 @@ class InformationStaircase(LightningDataModule):
     def val_dataloader(self) -> DataLoader:
         return DataLoader(range(self.eval_batches), batch_size=None)  # type: ignore[arg-type]
 
+    test_dataloader = val_dataloader
+
     def on_after_batch_transfer(self, batch: int, dataloader_idx: int) -> tuple[list[Tensor], Tensor]:
         assert self.trainer is not None
-        epoch, device = self.trainer.current_epoch, self.trainer.strategy.root_device
-        purpose = 0 if self.trainer.training else 1
-        return self.batch(epoch, batch, purpose, self.trainer.global_rank, device)
+        if self.trainer.state.fn == "fit":
+            self._plateau = min(self.trainer.current_epoch, len(self.nats) - 1)
+        purpose = 0 if self.trainer.training else 2 if self.trainer.testing else 1
+        return self.batch(self._plateau, batch, purpose, self.trainer.strategy.root_device)
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"plateau": self._plateau}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        self._plateau = state_dict["plateau"]
 
     def batch(
-        self, epoch: int, number: int, purpose: int = 0, rank: int = 0, device: torch.device | str = "cpu"
+        self, plateau: int, number: int, purpose: int = 0, device: torch.device | str = "cpu"
     ) -> tuple[list[Tensor], Tensor]:
         """Pairs that depend on the seed and these arguments alone, and their mutual information ``[N]``."""
-        nats = self.nats[min(epoch, len(self.nats) - 1)]
-        drawn = self.pairs.sample(self.batch_size, nats, generator_at(self.seed, purpose, epoch, number, rank))
+        nats = self.nats[plateau]
+        drawn = self.pairs.sample(self.batch_size, nats, generator_at(self.seed, purpose, plateau, number))
         return [part.to(device) for part in drawn], torch.full((self.batch_size,), nats, device=device)

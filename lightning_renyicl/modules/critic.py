@@ -27,7 +27,8 @@ class CriticModule(LightningModule):
     Logs in training ``train/bound``, the mutual information that is read off with the normaliser which is right for the
     objective's best critic, ``train/estimate``, with the other one, ``train/other``, and what is known, ``train/nats``.
     For CPC that normaliser is each anchor's own, else the batch's; ``train/invalid`` is the share of pairs for which
-    the batch's finds no ratio.
+    the batch's finds no ratio. Such pairs are left out of its mean, and they are those of high scores. Scores are
+    float32 in any precision.
 
     Args:
         critic: builds from D a network that scores every x with every y.
@@ -47,7 +48,8 @@ class CriticModule(LightningModule):
     def scores(self, batch: tuple[list[Tensor], Tensor]) -> tuple[Tensor, Tensor]:
         """Of positive pairs ``[N]`` and of negative ones ``[N, N − 1]``."""
         (x, y), _ = batch
-        return split_scores(self.critic(x, y))
+        with torch.autocast(self.device.type, enabled=False):
+            return split_scores(self.critic(x, y))
 
     @torch.no_grad()
     def estimates(self, p: Tensor, n: Tensor) -> dict[str, Tensor]:
@@ -69,6 +71,8 @@ class CriticModule(LightningModule):
     def validation_step(self, batch: tuple[list[Tensor], Tensor], batch_idx: int) -> dict[str, Tensor]:
         p, n = self.scores(batch)
         return {**self.estimates(p, n), "nats": batch[1].mean()}
+
+    test_step = validation_step
 
     def configure_optimizers(self) -> Any:
         return self._optimizer(self.parameters())

@@ -14,6 +14,8 @@ from torch import Tensor
 
 from lightning_renyicl.objectives.functional import check_alpha, check_gamma
 
+MOST_DIMENSIONS = 150
+
 
 @dataclass(frozen=True)
 class CorrelatedGaussians:
@@ -61,23 +63,36 @@ class CorrelatedGaussians:
         squares = x.square().sum(1, keepdim=True) + y.square().sum(1)  # [N, M]
         return (rho * (x @ y.T) - rho**2 / 2 * squares) / (1 - rho**2) + self.mutual_information
 
-    def expectation(self, function: Callable[[np.ndarray], np.ndarray]) -> float:
-        """The mean of a function of log r over P, by quadrature."""
+    def expectation(self, function: Callable[[float], float]) -> float:
+        """The mean of a function of log r over P, by quadrature.
+
+        Raises:
+            ValueError: more dimensions than Bessel's functions in floating point allow.
+        """
+        return self._integral(lambda log_density, log_r: math.exp(log_density) * function(log_r))
+
+    def _integral(self, integrand: Callable[[float, float], float], reach: float = 1.0) -> float:
+        """Over A − B, of a function of the logarithm of its density and of log r.
+
+        ``reach`` is how many times as far from 0 as for a mean of moderate values it matters.
+        """
+        if self.dimensions > MOST_DIMENSIONS:
+            raise ValueError(f"expectations are for up to {MOST_DIMENSIONS} dimensions, got {self.dimensions}")
         order = (self.dimensions - 1) / 2
         log_scale = -math.log(2 * math.sqrt(math.pi)) - gammaln(self.dimensions / 2)
 
-        def integrand(t: float) -> float:
+        def at(t: float) -> float:
             distance = max(abs(t), 1e-300)  # of A - B from 0
             # kve(v, z) is e^z times Bessel's K
-            density = math.exp(log_scale + order * math.log(distance / 4) - distance / 2) * kve(order, distance / 2)
-            return float(density * function(np.asarray(self.mutual_information + self.rho / 2 * t)))
+            bessel = math.log(kve(order, distance / 2))
+            log_density = log_scale + order * math.log(distance / 4) - distance / 2 + bessel
+            return integrand(log_density, self.mutual_information + self.rho / 2 * t)
 
         far = 12 * math.sqrt(4 * self.dimensions) + 80  # e^(-t/2) t^(D-1) beyond is below rounding
         middle = 2 * math.sqrt(self.dimensions)
         edges = [-far, -4 * middle, -middle, 0, middle, 4 * middle, far]
-        return sum(
-            quad(integrand, low, high, epsabs=1e-13, epsrel=1e-11, limit=200)[0] for low, high in pairwise(edges)
-        )
+        edges = edges if reach == 1 else [-far * reach, *edges, far * reach]
+        return sum(quad(at, low, high, epsabs=1e-13, epsrel=1e-11, limit=200)[0] for low, high in pairwise(edges))
 
     def divergence(self, gamma: float = 1.0, alpha: float = 0.0) -> float:
         r"""The skew Rényi divergence of P from Q in nats, KL at gamma = 1; see :mod:`divergences`.
@@ -98,11 +113,16 @@ class CorrelatedGaussians:
                 return math.inf
             return (self.mutual_information - self.dimensions / 2 * math.log(spread) / (gamma - 1)) / gamma
 
-        def log_s(log_r: np.ndarray) -> np.ndarray:
+        def log_s(log_r: float) -> float:
             """Of the ratio to the mixture."""
             rest = math.log1p(-alpha) if alpha < 1 else -math.inf
-            return -np.logaddexp(math.log(alpha), rest - log_r)
+            return -float(np.logaddexp(math.log(alpha), rest - log_r))
 
         if gamma == 1:
             return self.expectation(log_s)
-        return math.log(self.expectation(lambda log_r: np.exp((gamma - 1) * log_s(log_r)))) / (gamma * (gamma - 1))
+        # s^(gamma - 1) grows with |log r|: without an end below gamma 1, above it until alpha s is 1
+        growth = abs((gamma - 1) * self.rho)
+        end = math.inf if gamma < 1 else 1 - math.log(alpha)
+        reach = min(1 / (1 - growth) if growth < 1 else math.inf, end)
+        found = self._integral(lambda log_p, log_r: math.exp(log_p + (gamma - 1) * log_s(log_r)), reach)
+        return math.log(found) / (gamma * (gamma - 1))

@@ -14,6 +14,7 @@ import math
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import logsumexp
 
 from lightning_renyicl.objectives.functional import check_alpha, check_gamma
 
@@ -48,8 +49,9 @@ def discrete(p: ArrayLike, q: ArrayLike, gamma: float = 1.0, alpha: float = 0.0)
         return math.inf
     if gamma == 1:
         return float(np.sum(p * np.log(p / mixture)))
-    total = float(np.sum(p**gamma * mixture ** (1 - gamma)))
-    return math.log(total) / (gamma * (gamma - 1)) if total > 0 else math.inf
+    with np.errstate(divide="ignore"):  # below gamma 1 an outcome that M lacks adds nothing
+        log_total = float(logsumexp(gamma * np.log(p) + (1 - gamma) * np.log(mixture)))
+    return log_total / (gamma * (gamma - 1))
 
 
 def probabilities(values: ArrayLike) -> np.ndarray:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import torch
 from torch import Tensor
 from torchmetrics import Metric
@@ -21,7 +23,8 @@ class MutualInformation(Metric):
         kwargs: of ``torchmetrics.Metric``.
 
     Returns:
-        From ``compute``: ``mutual_information``, NaN if no pair has a ratio, and ``invalid``, a share.
+        From ``compute``: ``mutual_information``, NaN if no pair has a ratio or a score was NaN, and ``invalid``, a
+        share.
 
     Raises:
         ValueError: alpha out of [0, 1).
@@ -47,10 +50,12 @@ class MutualInformation(Metric):
         """Adds a batch: scores of positive pairs ``[N]`` or ``[N, P]``, of negative ones with K more at the end."""
         p, n = p.detach(), n.detach()
         ratios = row_log_ratio(p, n) if self.alpha is None else log_ratio(p, n, self.alpha, world_group())
-        valid = ~ratios.isnan()
-        self.total += ratios.nan_to_num(0.0).sum()
+        invalid = ratios.isnan()
+        if p.isnan().any() or n.isnan().any():  # no pair without a ratio, but a critic that has diverged
+            self.total += math.nan
+        self.total += ratios.masked_fill(invalid, 0.0).sum()
         self.pairs += ratios.numel()
-        self.invalid += ratios.numel() - valid.sum()
+        self.invalid += invalid.sum()
 
     def compute(self) -> dict[str, Tensor]:
         return {

@@ -40,7 +40,7 @@ def curves(table: Table, path: Path) -> None:
     )
     for label, run in panels.items():
         first, _, second = label.partition(" / ")
-        for line, (name, key) in enumerate(names.items(), len(names) * down.index(first)):
+        for line, (name, (key, *others)) in enumerate(names.items(), len(names) * down.index(first)):
             axis = axes[line, across.index(second)]
             axis.set_title(second if line == 0 else "", fontsize="medium")
             if second == across[0]:
@@ -50,10 +50,17 @@ def curves(table: Table, path: Path) -> None:
                 axis.text(0.5, 0.5, "not run", ha="center", va="center", transform=axis.transAxes)
                 continue
             logged = pd.read_csv(run.curves)
+            absent = {key, *others, *filter(None, [table.spec.known])} - set(logged)
+            if absent:
+                raise ValueError(f"{run.curves} has no {', '.join(sorted(absent))}: see curves and known of the table")
             logged = logged[logged[key].notna()]
-            smooth = logged[key].rolling(max(1, len(logged) // SMOOTHING), center=True, min_periods=1).mean()
+            smooth = logged[[key, *others]].rolling(max(1, len(logged) // SMOOTHING), center=True, min_periods=1).mean()
             axis.plot(logged["step"], logged[key], color="tab:blue", alpha=0.3, linewidth=0.6, label="as logged")
-            axis.plot(logged["step"], smooth, color="tab:blue", linewidth=1.4, label="moving mean")
+            axis.plot(logged["step"], smooth[key], color="tab:blue", linewidth=1.4, label="moving mean")
+            for other in others:
+                axis.plot(
+                    logged["step"], smooth[other], color="tab:orange", linestyle=":", label=f"moving mean, {other}"
+                )
             if table.spec.known:
                 axis.step(logged["step"], logged[table.spec.known], color="black", linestyle="--", label="known")
                 axis.set_ylim(-0.1 * logged[table.spec.known].max(), 1.5 * logged[table.spec.known].max())

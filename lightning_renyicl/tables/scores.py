@@ -210,6 +210,8 @@ def subtract(table: Table) -> None:
 
 def mark_best(table: Table) -> None:
     """Marks a cell that is ahead of every other one of its column, or of its row, by more than the spread."""
+    if table.spec.best_of == "none":
+        return
     down = table.spec.best_of == "columns"
     for key, cell in table.cells.items():
         others = [

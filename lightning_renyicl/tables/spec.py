@@ -67,14 +67,15 @@ class Spec:
         unit: of what is printed; shares are, in per cent, and other numbers stay as they are.
         points: two columns; a picture has every row as a point, the first column across, the second up. Rows are called
             ``A / B / C``: a panel for each A, a colour for each B and a mark for each C.
-        curves: columns of ``metrics.csv`` that are drawn over the steps, by what they are called; of rows whose labels
-            are ``A / B`` all with the same A side by side.
+        curves: columns of ``metrics.csv`` that are drawn over the steps, by what they are called, the first as it was
+            logged and smoothed, others smoothed and dashed; of rows whose labels are ``A / B`` all with the same A
+            side by side.
         known: a column of it with what all curves are held against.
         choose_by: key in ``result.json`` of the validation accuracy that lines with ``one_of`` choose by.
         split: ``test``: the checkpoint is scored by ``lightning test``; ``val``: by ``fit`` itself at its end.
         seeds: number of seeds at each scale.
         shares: another table, whose trainings of the same configurations serve here too.
-        best_of: whether the best is marked among a column's rows or a row's columns.
+        best_of: whether the best is marked among a column's rows or a row's columns; ``none`` where more isn't better.
         rows: by label, in order.
         columns: by label, in order.
         notes: what a reader has to know, printed below the table.
@@ -87,7 +88,7 @@ class Spec:
     metric: str = "online_probe/top1"
     unit: str = "per cent"
     points: tuple[str, ...] = ()
-    curves: dict[str, str] = field(default_factory=dict)
+    curves: dict[str, list[str]] = field(default_factory=dict)
     known: str | None = None
     choose_by: str | None = None
     split: str = "test"
@@ -233,8 +234,11 @@ def load(name: str) -> Spec:
         raise ValueError(f"{path}: one_of needs choose_by, the validation accuracy to choose by")
     if all(any(one.one_of for one in kind.values()) for kind in lines.values()):
         raise ValueError(f"{path}: either rows or columns have one_of, not both")
-    if spec.split not in ("test", "val") or spec.best_of not in ("columns", "rows"):
-        raise ValueError(f"{path}: split is test or val, best_of is columns or rows")
+    if spec.split not in ("test", "val") or spec.best_of not in ("columns", "rows", "none"):
+        raise ValueError(f"{path}: split is test or val, best_of is columns, rows or none")
+    curved = spec.curves.values() if isinstance(spec.curves, dict) else [None]
+    if not all(isinstance(keys, list) and keys for keys in curved):
+        raise ValueError(f"{path}: curves are names, each with a list of columns of metrics.csv, got {spec.curves}")
     if spec.shares is not None and (spec.shares not in names() or spec.shares == name or load(spec.shares).shares):
         raise ValueError(f"{path}: shares names another table that shares none itself, got {spec.shares}")
     check_scales(path, seeds)

@@ -46,6 +46,18 @@ def test_divergence_without_skew(pair, gamma):
     assert math.isfinite(expected) is (abs((gamma - 1) * pair.rho) < 1)
 
 
+@pytest.mark.parametrize("gamma", [0.02, 0.1, 0.5, 1.5, 1.9])
+@pytest.mark.parametrize("pair", [CorrelatedGaussians(20, 0.95), CorrelatedGaussians(2, 0.99)], ids=["20", "2"])
+def test_next_to_no_skew(pair, gamma):
+    assert pair.divergence(gamma, 1e-200) == pytest.approx(pair.divergence(gamma), rel=1e-6)
+
+
+def test_many_dimensions():
+    assert CorrelatedGaussians(150, 0.3).expectation(np.ones_like) == pytest.approx(1.0, abs=1e-9)
+    with pytest.raises(ValueError, match="up to 150 dimensions, got 151"):
+        CorrelatedGaussians(151, 0.3).divergence(1.0, 0.1)
+
+
 def test_where_it_ends():
     assert CorrelatedGaussians(3, 0.5).divergence(3.0) == math.inf
     assert math.isfinite(CorrelatedGaussians(3, 0.5).divergence(2.9))

@@ -33,6 +33,20 @@ def test_invalid_pairs_are_counted_and_left_out():
     assert math.isfinite(found["mutual_information"])
 
 
+@pytest.mark.parametrize("alpha", [None, 0.1])
+def test_scores_that_are_no_numbers(alpha):
+    metric = MutualInformation(alpha)
+    metric.update(torch.tensor([math.nan, 1.0, 2.0]), torch.zeros(3, 2))
+    metric.update(*scores(0))
+    assert math.isnan(metric.compute()["mutual_information"])
+
+
+def test_endless_scores_stay_endless():
+    metric = MutualInformation()
+    metric.update(torch.tensor([math.inf, 1.0]), torch.zeros(2, 1))
+    assert metric.compute()["mutual_information"] == math.inf
+
+
 def test_reset():
     metric = MutualInformation()
     metric.update(*scores(0))

@@ -15,8 +15,8 @@ from lightning_renyicl.tables.spec import Line, Spec
 from lightning_renyicl.tables.training import Run
 
 LABELS = {"A / x": "a", "A / y": "b", "B / x": "c", "B / y": "d"}
-METRICS = "step,train/bound,val/top1,known\n" + "".join(
-    f"{step},{step / 10},,2.0\n{step},,0.5,\n" for step in range(100)
+METRICS = "step,train/bound,train/other,val/top1,known\n" + "".join(
+    f"{step},{step / 10},{step / 5},,2.0\n{step},,,0.5,\n" for step in range(100)
 )
 
 
@@ -25,7 +25,15 @@ def table(tmp_path):
     """Three of four rows have a run, one of them no curves; one has two seeds."""
     rows = {label: Line(label, config=config) for label, config in LABELS.items()}
     columns = {"bias": Line("bias", metric="bias"), "mse": Line("mse", metric="mse")}
-    spec = Spec("figure", "A figure", rows, columns, unit="nats", curves={"objective": "train/bound"}, known="known")
+    spec = Spec(
+        "figure",
+        "A figure",
+        rows,
+        columns,
+        unit="nats",
+        curves={"objective": ["train/bound", "train/other"]},
+        known="known",
+    )
     trainings = spec.trainings("small")
     runs = [Run(trainings[number], seed, tmp_path) for number, seed in ((0, 0), (0, 1), (1, 0), (2, 0))]
     for run in runs[:3]:
@@ -60,8 +68,9 @@ def test_panels(table, drawn, tmp_path):
     (a_x, a_y, b_x, b_y) = drawn.values()
     assert [[name for name, *_ in panel] for panel in (b_x, b_y)] == [["not run"], ["not run"]]
     for panel in (a_x, a_y):
-        assert [name for name, *_ in panel] == ["as logged", "moving mean", "known"]
-        (_, steps, values), (_, _, smooth), (_, _, known) = panel
+        assert [name for name, *_ in panel] == ["as logged", "moving mean", "moving mean, train/other", "known"]
+        (_, steps, values), (_, _, smooth), (_, _, other), (_, _, known) = panel
+        np.testing.assert_allclose(other, 2 * smooth)
         np.testing.assert_array_equal(steps, np.arange(100))  # lines of other loggings are left out
         np.testing.assert_allclose(values, np.arange(100) / 10)
         assert smooth[50] == pytest.approx((values[49] + values[50]) / 2)

@@ -182,10 +182,10 @@ def test_what_another_table_scores_otherwise_is_trained_once():
 
 
 def test_units_of_columns():
-    mixed, one = spec.load("figure-mi"), spec.load("figure-gaussian-mi")
+    mixed, one = spec.load("figure-mi"), spec.load("table5")
     assert [mixed.unit_of(column) for column in mixed.columns] == ["nats", "per cent"]
     assert mixed.units == "nats (mutual information), per cent (top-1)"
-    assert one.units == "nats"
+    assert one.units == "per cent"
 
 
 GOOD = "title: t\nrows: {a: {}, b: {}, c: {}}\ncolumns: {x: {}}\n"
@@ -197,6 +197,7 @@ MISTAKES = {
     ),
     "points of one column": (GOOD + "points: [x]\n", "points names two columns, got x"),
     "points of an unknown column": (GOOD + "points: [x, z]\n", "points names two columns, got x, z"),
+    "curve without a list": (GOOD + "curves: {bound: train/bound}\n", "curves are names, each with a list"),
     "unit of a row": ("title: t\nrows: {a: {unit: nats}}\ncolumns: {x: {}}\n", "only columns have a unit"),
     "key of a row": ("title: t\nrows: {a: {overlay: [b]}}\ncolumns: {x: {}}\n", "unknown overlay; there are config,"),
     "label of a row": ("title: t\nrows: {a: {label: b}}\ncolumns: {x: {}}\n", "unknown label"),
@@ -237,7 +238,7 @@ MISTAKES = {
         "either rows or columns have one_of",
     ),
     "choice of one": ("title: t\nrows: {a: {one_of: b}}\ncolumns: {x: {}}\n", "a: one_of must be a list"),
-    "best": (GOOD + "best_of: cells\n", "best_of is columns or rows"),
+    "best": (GOOD + "best_of: cells\n", "best_of is columns, rows or none"),
     "no rows": ("title: t\ncolumns: {x: {}}\n", "rows must be labels"),
     "rows as a list": ("title: t\nrows: [a]\ncolumns: {x: {}}\n", "rows must be labels"),
     "row with text": ("title: t\nrows: {a: text}\ncolumns: {x: {}}\n", "expected keys with values, got 'text'"),
