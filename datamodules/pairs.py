@@ -13,9 +13,12 @@ from scipy.optimize import brentq
 from scipy.special import digamma, gammaln
 from torch import Generator, Tensor
 
+LARGEST = 12.0
+"""Nats of a coordinate; from about 16 on the float32 numbers of many pairs are equal."""
+
 
 class Pairs(ABC):
-    """Pairs of D independent coordinates, with any mutual information.
+    """Pairs of D coordinates with any mutual information in a range.
 
     Args:
         dimensions: D.
@@ -42,7 +45,7 @@ class Pairs(ABC):
     @property
     def largest(self) -> float:
         """What the mutual information in nats is below."""
-        return math.inf
+        return self.smallest + self.dimensions * LARGEST
 
     @abstractmethod
     def draw(self, pairs: int, nats: float, generator: Generator) -> tuple[Tensor, Tensor]:
@@ -72,10 +75,10 @@ def correlation(nats: float) -> float:
     return math.sqrt(-math.expm1(-2 * nats))
 
 
-def correlated(pairs: int, dimensions: int, rho: float, generator: Generator) -> tuple[Tensor, Tensor]:
-    """Standard normal pairs."""
+def correlated(pairs: int, dimensions: int, nats: float, generator: Generator) -> tuple[Tensor, Tensor]:
+    """Standard normal pairs, with so much mutual information in each coordinate."""
     x, noise = torch.randn(2, pairs, dimensions, generator=generator)
-    return x, rho * x + math.sqrt(1 - rho**2) * noise
+    return x, correlation(nats) * x + math.exp(-nats) * noise
 
 
 class GaussianPairs(Pairs):
@@ -91,7 +94,7 @@ class GaussianPairs(Pairs):
         self.cubed = cubed
 
     def draw(self, pairs: int, nats: float, generator: Generator) -> tuple[Tensor, Tensor]:
-        x, y = correlated(pairs, self.dimensions, correlation(nats / self.dimensions), generator)
+        x, y = correlated(pairs, self.dimensions, nats / self.dimensions, generator)
         return x, y**3 if self.cubed else y
 
 
@@ -140,7 +143,7 @@ class StudentPairs(Pairs):
         return f(self.freedom) + f(self.freedom + 2 * self.dimensions) - 2 * f(self.freedom + self.dimensions)
 
     def draw(self, pairs: int, nats: float, generator: Generator) -> tuple[Tensor, Tensor]:
-        x, y = correlated(pairs, self.dimensions, correlation((nats - self.smallest) / self.dimensions), generator)
+        x, y = correlated(pairs, self.dimensions, (nats - self.smallest) / self.dimensions, generator)
         shape = torch.full((pairs, 1), self.freedom / 2)
         chi_squared = 2 * torch._standard_gamma(shape, generator=generator)
         scale = (self.freedom / chi_squared).sqrt()

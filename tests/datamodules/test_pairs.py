@@ -83,6 +83,12 @@ def test_shapes_and_seeds(pairs):
         assert not torch.equal(first[part], other[part])
 
 
+@pytest.mark.parametrize("kind", [GaussianPairs, UniformPairs])
+def test_pairs_close_to_the_largest_mutual_information_differ(kind):
+    x, y = kind(1).sample(10_000, 11.9, generator_at(0))
+    assert (x == y).float().mean() < 0.02
+
+
 def test_cubes_are_the_cubes_of_the_same_pairs():
     plain, cubed = (GaussianPairs(2, cubed).sample(8, 1.0, generator_at(0)) for cubed in (False, True))
     assert torch.equal(plain[0], cubed[0])
@@ -104,8 +110,9 @@ def test_coordinates_of_students_share_their_scale():
 @pytest.mark.parametrize(
     ("pairs", "nats", "message"),
     [
-        (GaussianPairs(2), -0.1, "of 0 to below inf nats, got -0.1"),
+        (GaussianPairs(2), -0.1, "of 0 to below 24 nats, got -0.1"),
         (GaussianPairs(2), math.nan, "got nan"),
+        (UniformPairs(1), 12.0, "below 12 nats, got 12"),
         (StudentPairs(2, 1.0), 0.1, "StudentPairs of 2 dimensions have a mutual information of 0"),
         (DiscretePairs(2, 2), 1.4, "of 0 to below 1.386 nats, got 1.4"),
     ],

@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from lightning.pytorch import Trainer, seed_everything
+from lightning.pytorch import LightningModule, Trainer, seed_everything
 from lightning.pytorch.trainer.states import TrainerFn, TrainerState
 
 from datamodules import InformationStaircase
@@ -112,3 +112,18 @@ def test_errors_of_known_batches():
     other = InformationError()
     other.load_state_dict(callback.state_dict())
     assert other.state_dict() == callback.state_dict()
+
+
+def test_errors_of_modules_without_known_pairs():
+    class Other(LightningModule):
+        pass
+
+    with pytest.raises(ValueError, match=r"InformationError is for CriticModule, .* not for Other"):
+        InformationError().setup(None, Other(), "fit")
+
+
+def test_scores_are_float32_in_any_precision():
+    module = CriticModule(lambda features: JointCritic(features, 8), 3, MLCPC(), adam)
+    with torch.autocast("cpu", torch.bfloat16):
+        p, n = module.scores((list(torch.randn(2, 16, 3)), torch.ones(16)))
+    assert (p.dtype, n.dtype) == (torch.float32, torch.float32)
