@@ -35,8 +35,8 @@ class JointCritic(nn.Module):
         of_x, of_y = self.hidden.weight.chunk(2, 1)
         first, second = F.linear(x, of_x, self.hidden.bias).unsqueeze(1), F.linear(y, of_y)
         rows = max(1, AT_ONCE // max(1, second.numel()))
-        scores = [self.score((part + second).relu_()).squeeze(-1) for part in first.split(rows)]  # of [rows, M, width]
-        return torch.cat(scores)
+        weight, bias = self.score.weight.squeeze(0), self.score.bias  # a vector: half the time of a matrix of one line
+        return torch.cat([(part + second).relu_() @ weight + bias for part in first.split(rows)])  # of [rows, M, width]
 
 
 class SeparableCritic(nn.Module):
