@@ -22,6 +22,7 @@ from lightning_renyicl.distributed import gather, rank, world_group, world_size
 from lightning_renyicl.encoders import GIN, MLP, ResNet
 from lightning_renyicl.heads import MLPHead
 from lightning_renyicl.momentum import MomentumTarget
+from lightning_renyicl.mutual_information import MutualInformation
 from lightning_renyicl.objectives import CPC, DV, MLCPC, NWJ, RMLCPC, Objective, Renyi, functional
 
 SAMPLES = 32
@@ -168,6 +169,19 @@ def negatives(position: int, world: int) -> tuple[int, ...]:
     return tuple(n.shape)
 
 
+def information(position: int, world: int) -> dict[str, Tensor]:
+    """What the metric of mutual information finds in two batches, by either normaliser."""
+    found = {}
+    for alpha in (None, 0.3):
+        metric = MutualInformation(alpha)
+        for seed in (1, 2):
+            torch.manual_seed(seed)
+            p, n = 2 * torch.randn(SAMPLES), torch.randn(SAMPLES, 7)
+            metric.update(slice_of(p, position, world), slice_of(n, position, world))
+        found |= {f"{name}, {alpha=}": value for name, value in metric.compute().items()}
+    return found
+
+
 def main(position: int, world: int, folder: Path) -> None:
     torch.set_num_threads(1)
     store = dist.FileStore(str(folder / "store"), world)
@@ -177,6 +191,7 @@ def main(position: int, world: int, folder: Path) -> None:
         "steps": dict(everything(position, world)),
         "functions": {name: functional_outcome(name, position, world) for name in BOUNDS},
         "negatives": negatives(position, world),
+        "information": information(position, world),
         "gathered": gathered,
         "place": (rank(world_group()), world_size(world_group())),
     }
@@ -239,6 +254,10 @@ def test_processes_agree_with_one(world, alone, tmp_path, subtests):
                 local = result["functions"][name]["local"]
                 torch.testing.assert_close(local, local_bound(name, position, world))
                 assert abs(local - whole["bound"]) > 1e-6
+    whole_information = information(0, 1)
+    assert whole_information["invalid, alpha=0.3"] > 0
+    for result in results:
+        torch.testing.assert_close(result["information"], whole_information, rtol=1e-5, atol=1e-6)
     for position, result in enumerate(results):
         assert result["place"] == (position, world)
         assert result["gathered"].tolist() == [[float(other)] * 2 for other in range(world)]

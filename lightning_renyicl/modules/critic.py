@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from lightning_renyicl.distributed import world_group
 from lightning_renyicl.mutual_information import log_ratio, row_log_ratio, skew_of
 from lightning_renyicl.mutual_information.critics import split_scores
+from lightning_renyicl.mutual_information.ratios import check_ratio_alpha
 from lightning_renyicl.objectives.critic import CosineCritic
 
 CriticFactory = Callable[[int], nn.Module]
@@ -35,12 +36,16 @@ class CriticModule(LightningModule):
         in_features: D; the command line takes it from the data.
         objective: whose bound is maximised, such as ``RMLCPC``. Its critic and temperature play no part.
         optimizer: builds the optimizer from the parameters.
+
+    Raises:
+        ValueError: an objective of alpha 1, whose critic learns nothing.
     """
 
     def __init__(
         self, critic: CriticFactory, in_features: int, objective: CosineCritic, optimizer: OptimizerFactory
     ) -> None:
         super().__init__()
+        check_ratio_alpha(skew_of(objective, 1))
         self.critic = critic(in_features)
         self.objective = objective
         self._optimizer = optimizer

@@ -7,7 +7,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 AT_ONCE = 2**19
-"""Numbers of a hidden layer."""
+"""Numbers of a hidden layer that are computed together, 2 MiB."""
 
 
 class JointCritic(nn.Module):

@@ -127,3 +127,8 @@ def test_scores_are_float32_in_any_precision():
     with torch.autocast("cpu", torch.bfloat16):
         p, n = module.scores((list(torch.randn(2, 16, 3)), torch.ones(16)))
     assert (p.dtype, n.dtype) == (torch.float32, torch.float32)
+
+
+def test_alpha_1_leaves_nothing_to_learn():
+    with pytest.raises(ValueError, match="at alpha 1 both sides"):
+        CriticModule(JointCritic, 3, MLCPC(1.0), adam)

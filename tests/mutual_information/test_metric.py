@@ -1,4 +1,4 @@
-"""The metric: batches, invalid pairs, processes."""
+"""The metric: batches, invalid pairs, ranges. Several processes are in ``test_distributed.py``."""
 
 import math
 
