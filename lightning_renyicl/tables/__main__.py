@@ -31,7 +31,9 @@ def parser() -> argparse.ArgumentParser:
     parsed.add_argument("table", nargs="?", help="the table to fill; without one, all are listed with their state")
     parsed.add_argument("--scale", choices=specs.SCALES, default="small", help="default: small")
     parsed.add_argument("--jobs", type=positive, help="runs at a time, 1 (on a cluster all); they share cores and GPUs")
-    parsed.add_argument("--column", default="", help="only make runs of columns whose label has this in it")
+    parsed.add_argument(
+        "--column", default="", help="only make runs of columns of this label, or of this part of it, such as CIFAR-10"
+    )
     parsed.add_argument("--dry", action="store_true", help="only list the runs and estimate their hours")
     parsed.add_argument("--rerun", choices=["stale"], help="run again what is done but stale")
     parsed.add_argument("--runs", type=Path, default=Path("runs"), help="folder of the runs")

@@ -44,7 +44,7 @@ def curves(table: Table, path: Path) -> None:
             axis = axes[line, across.index(second)]
             axis.set_title(second if line == 0 else "", fontsize="medium")
             if second == across[0]:
-                axis.set_ylabel(f"{first}\n{name}", fontsize="small")
+                axis.set_ylabel(f"{first}\n{name}, {table.spec.unit}", fontsize="small")
             axis.grid(alpha=0.3)
             if run is None:
                 axis.text(0.5, 0.5, "not run", ha="center", va="center", transform=axis.transAxes)
@@ -66,11 +66,10 @@ def curves(table: Table, path: Path) -> None:
                 axis.set_ylim(-0.1 * logged[table.spec.known].max(), 1.5 * logged[table.spec.known].max())
     for axis in axes[-1]:
         axis.set_xlabel("step")
-    drawn = next((axis for axis in axes.flat if axis.lines), None)
-    if drawn is not None:
-        handles, labels = drawn.get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside lower center", ncols=len(labels))
-    figure.suptitle(f"{table.spec.title}\n(scale {table.scale}, {table.spec.units})", wrap=True)
+    lines = {line.get_label(): line for axis in axes.flat for line in axis.lines}
+    if lines:
+        figure.legend(lines.values(), lines.keys(), loc="outside lower center", ncols=len(lines))
+    figure.suptitle(f"{table.spec.title}\n(scale {table.scale})", wrap=True)
     with replacing(path) as partial:
         figure.savefig(partial, dpi=110)
     plt.close(figure)

@@ -13,6 +13,8 @@ from lightning_renyicl.tables.scores import Cell, Score, Table, dataset_of
 from lightning_renyicl.tables.spec import Spec
 
 EMPTY = "—"
+LONGEST = 6
+"""Metrics that a footer names one by one."""
 
 
 @dataclass(frozen=True)
@@ -163,6 +165,8 @@ def metrics(spec: Spec) -> str:
             columns.setdefault(spec.metric_of(row, column), {})[column] = None
     if len(columns) == 1:
         return f"`{next(iter(columns))}`"
+    if len(columns) == len(spec.columns) > LONGEST:
+        return f"`{next(iter(columns))}` to `{next(reversed(columns))}`, a column each,"
     return ", ".join(f"`{metric}` ({', '.join(own)})" for metric, own in columns.items())
 
 

@@ -133,10 +133,10 @@ class Spec:
 
     @property
     def units(self) -> str:
-        """Of all numbers, and which columns have them where it isn't the same in all."""
-        columns: dict[str, list[str]] = {}
+        """Of all numbers; where it isn't the same in all columns, with the last parts of the columns' labels."""
+        columns: dict[str, dict[str, None]] = {}
         for column in self.columns:
-            columns.setdefault(self.unit_of(column), []).append(column)
+            columns.setdefault(self.unit_of(column), {})[column.split(" / ")[-1]] = None
         if len(columns) == 1:
             return next(iter(columns))
         return ", ".join(f"{unit} ({', '.join(own)})" for unit, own in columns.items())
@@ -161,12 +161,12 @@ class Spec:
 
         Args:
             scale: smoke, small or paper.
-            column: only those of columns whose label has this in it.
+            column: only those of columns with this label, or with it as a part between " / ".
 
         Raises:
             ValueError: no column has.
         """
-        chosen = [label for label in self.columns if column in label]
+        chosen = [label for label in self.columns if column in ("", label, *label.split(" / "))]
         if not chosen:
             raise ValueError(f"{self.name} has no column {column}; its columns are {', '.join(self.columns)}")
         cells = (self.cell(row, label, scale) for row in self.rows for label in chosen)

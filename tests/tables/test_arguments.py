@@ -336,7 +336,7 @@ class TestWhatWaits:
         assert executed.runs == ()
 
     def test_a_column(self, executed):
-        assert program.main(["table9", "--column", "Har"]) == 0
+        assert program.main(["table9", "--column", "Hard"]) == 0
         assert names(executed.runs) == ["a+hard/seed0", "b+hard/seed0", "a+hard/seed1", "b+hard/seed1"]
 
     def test_a_column_that_is_not_there(self, executed, capsys):

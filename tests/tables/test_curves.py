@@ -77,7 +77,7 @@ def test_panels(table, drawn, tmp_path):
         assert set(known) == {2.0}
     axes = list(drawn)
     assert [axis.get_title() for axis in axes] == ["x", "y", "", ""]
-    assert [axis.get_ylabel() for axis in axes] == ["A\nobjective", "", "B\nobjective", ""]
+    assert [axis.get_ylabel() for axis in axes] == ["A\nobjective, nats", "", "B\nobjective, nats", ""]
 
 
 def test_written_where_runs_left_curves(table, tmp_path, monkeypatch):

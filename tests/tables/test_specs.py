@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from lightning_renyicl.tables import spec
-from lightning_renyicl.tables.render import latex
+from lightning_renyicl.tables.render import latex, metrics
 from lightning_renyicl.tables.scores import collect
 from lightning_renyicl.tables.training import Run
 
@@ -186,6 +186,23 @@ def test_units_of_columns():
     assert [mixed.unit_of(column) for column in mixed.columns] == ["nats", "per cent"]
     assert mixed.units == "nats (mutual information), per cent (top-1)"
     assert one.units == "per cent"
+    assert spec.load("figure-gaussian-mi").units == "nats (bias), nats² (variance, MSE), per cent (invalid)"
+
+
+def test_many_metrics_are_not_named_one_by_one():
+    many, few = spec.load("figure-gaussian-mi"), spec.load("figure-mi")
+    assert metrics(many) == "`information_error/2/estimate/bias` to `information_error/16/invalid`, a column each,"
+    assert metrics(few) == "`mutual_information/by_anchor` (mutual information), `online_probe/top1` (top-1)"
+
+
+def test_a_part_of_a_label_is_a_whole_part():
+    table5 = spec.load("table5")
+    trainings = table5.trainings("paper", "CIFAR-10")
+    assert {training.name.split("+")[0] for training in trainings} == {"cifar10_base", "cifar10_hard"}
+    assert len(table5.trainings("paper", "CIFAR-10 / Hard")) == 3
+    assert len(table5.trainings("paper", "Hard")) == 3 * 5
+    with pytest.raises(ValueError, match="table5 has no column CIFAR"):
+        table5.trainings("paper", "CIFAR")
 
 
 GOOD = "title: t\nrows: {a: {}, b: {}, c: {}}\ncolumns: {x: {}}\n"
