@@ -14,8 +14,6 @@ from lightning_renyicl.mutual_information import MutualInformation, skew_of
 from lightning_renyicl.mutual_information.ratios import check_ratio_alpha
 from lightning_renyicl.objectives import CosineCritic
 
-READ_OUTS = ("by_anchor", "by_batch")
-
 
 class InformationEstimate(Callback):
     """Mean log r of positive pairs, first view with second, in nats, by both normalisers.
@@ -53,10 +51,8 @@ class InformationEstimate(Callback):
         online, target = views
         p, n = objective.scores([online[0]], target[1])
         if not self._metrics:
-            alphas = None, skew_of(objective, n.shape[-1])
-            self._metrics = {
-                name: MutualInformation(alpha).to(p.device) for name, alpha in zip(READ_OUTS, alphas, strict=True)
-            }
+            alphas = {"by_anchor": None, "by_batch": skew_of(objective, n.shape[-1])}
+            self._metrics = {name: MutualInformation(alpha).to(p.device) for name, alpha in alphas.items()}
         for metric in self._metrics.values():
             metric.update(p, n)
 

@@ -85,23 +85,10 @@ class ContrastiveModule(LightningModule):
         loss, logs = self.objective(online, targets)
         first = features[0].detach()
         self._loss = loss.detach()
-        if self.logs_now:
+        if logs_now(self):
             logs = {**logs, "feature_std": feature_std(first), "loss": self._loss}
             self.log_dict({f"train/{name}": value for name, value in logs.items()}, batch_size=len(target))
         return {"loss": loss, "features": first, "target": target}
-
-    @property
-    def logs_now(self) -> bool:
-        """Whether this training step logs: where loggers look, and in the last batch of an epoch.
-
-        Every metric of a step costs as much as a layer of a small network. Callbacks that monitor something within an
-        epoch see what loggers saw last.
-        """
-        trainer = self._trainer
-        if trainer is None or trainer.is_last_batch:
-            return True
-        every = trainer.log_every_n_steps  # type: ignore[attr-defined]
-        return every > 0 and (trainer.global_step + 1) % every == 0
 
     def validation_step(self, batch: tuple[Any, Tensor], batch_idx: int) -> dict[str, Tensor]:
         x, target = batch
@@ -154,9 +141,22 @@ class ContrastiveModule(LightningModule):
             return
         coefficient = cosine_momentum(self.momentum_target.coefficient, self.trainer.global_step, self.total_steps)
         self.momentum_target.update(self.backbone, self.projector, coefficient)
-        if self.logs_now:
+        if logs_now(self):
             # as a tensor on the CPU: Lightning copies a number to the device, which waits for it
             self.log("train/momentum", torch.tensor(coefficient))
+
+
+def logs_now(module: LightningModule) -> bool:
+    """Whether a training step logs: where loggers look, and in the last batch of an epoch.
+
+    Every metric of a step costs as much as a layer of a small network. Callbacks that monitor something within an epoch
+    see what loggers saw last.
+    """
+    trainer = module._trainer
+    if trainer is None or trainer.is_last_batch:
+        return True
+    every = trainer.log_every_n_steps  # type: ignore[attr-defined]
+    return every > 0 and (trainer.global_step + 1) % every == 0
 
 
 def feature_std(features: Tensor) -> Tensor:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -10,13 +10,13 @@ from lightning.pytorch import LightningModule
 from torch import Tensor, nn
 
 from lightning_renyicl.distributed import world_group
+from lightning_renyicl.modules.base import OptimizerFactory, logs_now
 from lightning_renyicl.mutual_information import log_ratio, row_log_ratio, skew_of
 from lightning_renyicl.mutual_information.critics import split_scores
 from lightning_renyicl.mutual_information.ratios import check_ratio_alpha
 from lightning_renyicl.objectives.critic import CosineCritic
 
 CriticFactory = Callable[[int], nn.Module]
-OptimizerFactory = Callable[[Iterable[nn.Parameter]], torch.optim.Optimizer]
 
 
 class CriticModule(LightningModule):
@@ -67,8 +67,7 @@ class CriticModule(LightningModule):
     def training_step(self, batch: tuple[list[Tensor], Tensor], batch_idx: int) -> Tensor:
         p, n = self.scores(batch)
         bound = self.objective.bound(p, n, world_group())
-        trainer = self._trainer
-        if trainer is None or (trainer.global_step + 1) % max(1, trainer.log_every_n_steps) == 0:  # type: ignore[attr-defined]
+        if logs_now(self):
             logs = {"bound": bound.detach(), **self.estimates(p, n), "nats": batch[1].mean()}
             self.log_dict({f"train/{name}": value for name, value in logs.items()}, batch_size=len(p))
         return -bound

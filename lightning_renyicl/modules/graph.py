@@ -8,7 +8,7 @@ from typing import Any
 from torch import Tensor
 
 from lightning_renyicl.encoders import Backbone
-from lightning_renyicl.modules.base import ContrastiveModule
+from lightning_renyicl.modules.base import ContrastiveModule, logs_now
 
 
 class GraphModule(ContrastiveModule):
@@ -28,7 +28,7 @@ class GraphModule(ContrastiveModule):
 
     def training_step(self, batch: tuple[list[Any], Tensor], batch_idx: int) -> dict[str, Tensor]:
         outputs = super().training_step(batch, batch_idx)
-        if not self.logs_now:
+        if not logs_now(self):
             return outputs
         views, target = batch
         kept = {

@@ -51,9 +51,9 @@ class MutualInformation(Metric):
         p, n = p.detach(), n.detach()
         ratios = row_log_ratio(p, n) if self.alpha is None else log_ratio(p, n, self.alpha, world_group())
         invalid = ratios.isnan()
-        if p.isnan().any() or n.isnan().any():  # no pair without a ratio, but a critic that has diverged
-            self.total += math.nan
-        self.total += ratios.masked_fill(invalid, 0.0).sum()
+        # a score that is NaN is no pair without a ratio, but a critic that has diverged; a GPU is not waited for
+        diverged = p.isnan().any() | n.isnan().any()
+        self.total += torch.where(diverged, math.nan, ratios.masked_fill(invalid, 0.0).sum())
         self.pairs += ratios.numel()
         self.invalid += invalid.sum()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from lightning_renyicl.atomic import replacing
+from lightning_renyicl.tables.drawing import pyplot, save, say_not_run
 from lightning_renyicl.tables.scores import Table
 from lightning_renyicl.tables.training import Run, Training
 
@@ -17,14 +17,11 @@ def curves(table: Table, path: Path) -> None:
 
     Every panel has a curve of the first seed as it was logged, its moving mean, and what is known, all over the steps.
     """
-    import matplotlib
     import pandas as pd
 
-    matplotlib.use("Agg")
-    from matplotlib import pyplot as plt
-
+    plt = pyplot()
     runs = {run.training: run for run in reversed(table.runs) if run.curves.exists()}  # of the first seed
-    panels = {label: run for label in table.spec.rows for run in [run_of(table, label, runs)]}
+    panels = {label: run_of(table, label, runs) for label in table.spec.rows}
     down = list(dict.fromkeys(label.partition(" / ")[0] for label in panels))
     across = list(dict.fromkeys(label.partition(" / ")[2] for label in panels))
     names = table.spec.curves
@@ -40,20 +37,20 @@ def curves(table: Table, path: Path) -> None:
     )
     for label, run in panels.items():
         first, _, second = label.partition(" / ")
+        metrics = None if run is None else pd.read_csv(run.curves)
         for line, (name, (key, *others)) in enumerate(names.items(), len(names) * down.index(first)):
             axis = axes[line, across.index(second)]
             axis.set_title(second if line == 0 else "", fontsize="medium")
             if second == across[0]:
                 axis.set_ylabel(f"{first}\n{name}, {table.spec.unit}", fontsize="small")
             axis.grid(alpha=0.3)
-            if run is None:
-                axis.text(0.5, 0.5, "not run", ha="center", va="center", transform=axis.transAxes)
+            if run is None or metrics is None:
+                say_not_run(axis)
                 continue
-            logged = pd.read_csv(run.curves)
-            absent = {key, *others, *filter(None, [table.spec.known])} - set(logged)
+            absent = {key, *others, *filter(None, [table.spec.known])} - set(metrics)
             if absent:
                 raise ValueError(f"{run.curves} has no {', '.join(sorted(absent))}: see curves and known of the table")
-            logged = logged[logged[key].notna()]
+            logged = metrics[metrics[key].notna()]
             smooth = logged[[key, *others]].rolling(max(1, len(logged) // SMOOTHING), center=True, min_periods=1).mean()
             axis.plot(logged["step"], logged[key], color="tab:blue", alpha=0.3, linewidth=0.6, label="as logged")
             axis.plot(logged["step"], smooth[key], color="tab:blue", linewidth=1.4, label="moving mean")
@@ -70,9 +67,7 @@ def curves(table: Table, path: Path) -> None:
     if lines:
         figure.legend(lines.values(), lines.keys(), loc="outside lower center", ncols=len(lines))
     figure.suptitle(f"{table.spec.title}\n(scale {table.scale})", wrap=True)
-    with replacing(path) as partial:
-        figure.savefig(partial, dpi=110)
-    plt.close(figure)
+    save(figure, path)
 
 
 def run_of(table: Table, label: str, runs: dict[Training, Run]) -> Run | None:

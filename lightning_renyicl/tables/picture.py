@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
-from lightning_renyicl.atomic import replacing
+from lightning_renyicl.tables.drawing import pyplot, save, say_not_run
 from lightning_renyicl.tables.scores import Table
 
 ACROSS = 4  # panels side by side
@@ -13,11 +13,7 @@ ACROSS = 4  # panels side by side
 
 def picture(table: Table, path: Path) -> None:
     """A panel a column: the paper's number of every row as a diamond, ours as a dot with its standard deviation."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot as plt
-
+    plt = pyplot()
     names = [name for name, line in table.spec.rows.items() if not line.difference]
     columns = list(table.spec.columns)
     across = min(ACROSS, len(columns))
@@ -35,7 +31,7 @@ def picture(table: Table, path: Path) -> None:
             bars = [0.0 if math.isnan(std) else std for std in stds]
             axis.errorbar(means, places, xerr=bars, fmt="o", color="tab:blue", capsize=3, label="ours")
         if not printed and not ours:
-            axis.text(0.5, 0.5, "not run", ha="center", va="center", transform=axis.transAxes)
+            say_not_run(axis)
         axis.set(title=column, yticks=range(len(names)), yticklabels=names, ylim=(len(names) - 0.5, -0.5))
         axis.margins(x=0.15)
         axis.locator_params(axis="x", nbins=4)
@@ -48,6 +44,4 @@ def picture(table: Table, path: Path) -> None:
     if handles:
         figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=2)
     figure.suptitle(f"{table.spec.title}\n(scale {table.scale}, {table.spec.units})", wrap=True)
-    with replacing(path) as partial:
-        figure.savefig(partial, dpi=110)
-    plt.close(figure)
+    save(figure, path)

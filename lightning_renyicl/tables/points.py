@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
-from lightning_renyicl.atomic import replacing
+from lightning_renyicl.tables.drawing import pyplot, save, say_not_run
 from lightning_renyicl.tables.scores import Table
 
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#000000")
@@ -18,10 +18,7 @@ def points(table: Table, path: Path) -> None:
 
     A row is a point where both columns have a score, with the standard deviations of both.
     """
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot as plt
+    plt = pyplot()
     from matplotlib.lines import Line2D
 
     across, up = table.spec.points
@@ -41,12 +38,10 @@ def points(table: Table, path: Path) -> None:
         axis.set(title=panel, xlabel=f"{across}, {table.spec.unit_of(across)}")
         axis.grid(alpha=0.3)
         if not axis.containers:
-            axis.text(0.5, 0.5, "not run", ha="center", va="center", transform=axis.transAxes)
+            say_not_run(axis)
     axes[0, 0].set_ylabel(f"{up}, {table.spec.unit_of(up)}")
     handles = [Line2D([], [], color=colour, linewidth=4, label=kind) for kind, colour in colours.items()]
     handles += [Line2D([], [], color="gray", marker=mark, linestyle="", label=name) for name, mark in marks.items()]
     figure.legend(handles=handles, loc="outside lower center", ncols=len(handles))
     figure.suptitle(f"{table.spec.title}\n(scale {table.scale})", wrap=True)
-    with replacing(path) as partial:
-        figure.savefig(partial, dpi=110)
-    plt.close(figure)
+    save(figure, path)

@@ -130,14 +130,13 @@ def footer(table: Table) -> list[str]:
     spent = f"{minutes / 60:.1f} hours" if minutes > 90 else f"{minutes:.1f} minutes"
     # what a protocol with folds of its own reports is not of the validation split, but of its own test folds
     where = "on the test split" if spec.split == "test" else "as `fit` reports it"
+    bold = (
+        f" Bold: ahead of every other one of its {spec.best_of.removesuffix('s')} by more than the spread, the root of "
+        "the summed variances of the two."
+    )
     ours = [
         f"Ours: {metrics(spec)} in {spec.units} {where} at the last epoch, mean ± standard deviation (seeds)."
-        + (
-            ""
-            if spec.best_of == "none"
-            else f" Bold: ahead of every other one of its {spec.best_of.removesuffix('s')} "
-            "by more than the spread, the root of the summed variances of the two."
-        ),
+        + ("" if spec.best_of == "none" else bold),
         f"Scale: {table.scale}. " + (f"Runs: {len(results)}, {spent}." if results else "No runs yet."),
     ]
     lines = ours if any(cell.not_run is None for cell in table.cells.values()) else ["Nothing of it can run yet."]
