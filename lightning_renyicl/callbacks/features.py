@@ -16,6 +16,8 @@ from lightning_renyicl.distributed import world_group
 def features_of(trainer: Trainer, split: str, encoder: nn.Module) -> tuple[Tensor, Tensor]:
     """Representations ``[M, F]``, float32, and labels ``[M]`` of a split's labelled samples in the data's order.
 
+    Where a split has no samples, both are ``[0]``, which ``torch.cat`` takes beside representations of any width.
+
     The encoder, the module itself for instance, is in evaluation mode and in the trainer's precision, and samples are
     not augmented. Of all processes each encodes its share and returns everything, on the CPU.
     """
@@ -23,7 +25,7 @@ def features_of(trainer: Trainer, split: str, encoder: nn.Module) -> tuple[Tenso
     loader = data.feature_dataloader(split)
     training = encoder.training
     encoder.eval()
-    parts: list[tuple[Tensor, Tensor]] = []
+    parts = [(torch.empty(0), torch.empty(0, dtype=torch.long))]
     with trainer.precision_plugin.forward_context():
         for batch in loader:
             batch = data.transfer_batch_to_device(batch, trainer.strategy.root_device, 0)

@@ -40,9 +40,11 @@ class FeatureProtocol(ABC):
 
     Attributes:
         name: what its scores are called.
+        needs_val: whether it needs validation samples.
     """
 
     name: str
+    needs_val = False
 
     @abstractmethod
     def __call__(self, train: Labelled, val: Labelled, test: Tensor, num_classes: int, seed: int) -> Tensor:
@@ -50,7 +52,7 @@ class FeatureProtocol(ABC):
 
         Args:
             train: training samples.
-            val: what choices are made on.
+            val: what choices are made on; none where ``needs_val`` is False and the data sets none aside.
             test: features to classify, ``[M, F]``.
             num_classes: number of classes C.
             seed: of whatever is drawn; global random state is left alone.
@@ -71,7 +73,7 @@ class FrozenFeatures(Callback):
 
     Raises:
         ValueError: no protocol, or two of one name; in ``test``, data with fewer than two classes or a split without a
-            label.
+            label, the validation split where no protocol needs it excepted.
     """
 
     prefix = ""
@@ -91,7 +93,10 @@ class FrozenFeatures(Callback):
         if num_classes < 2:
             raise ValueError(f"{name} needs labels of two classes, and the data has {num_classes}: leave it out")
         train, val, test = (self.samples(trainer, pl_module, split) for split in ("train", "val", "test"))
-        for split, samples in (("training", train), ("validation", val), ("test", test)):
+        needed = [("training", train), ("test", test)]
+        if any(protocol.needs_val for protocol in self.protocols):
+            needed.append(("validation", val))
+        for split, samples in needed:
             if not len(samples.target):
                 raise ValueError(f"{name} needs labels, and the {split} split has none: leave it out")
         if not trainer.is_global_zero:

@@ -21,6 +21,7 @@ class GradientBoosting(FeatureProtocol):
     """
 
     name = "gradient_boosting"
+    needs_val = True
 
     def __init__(self, trees: int = 500) -> None:
         if trees < 1:

@@ -15,9 +15,10 @@ class LinearSGD(FeatureProtocol):
     """A linear classifier on standardised features, trained by SGD on the cross-entropy.
 
     For every learning rate a classifier is trained on the training samples; the rate of the best on the validation
-    samples, the smallest of equals, is then used to train one on both. Features are standardised with the mean and
-    deviation of the samples trained on, so that a rate means the same for every encoder. SGD has momentum 0.9, and the
-    rate falls to a fifth after 80, 90 and 95 % of the epochs (i-Mix, Lee et al., 2021).
+    samples, the smallest of equals, is then used to train one on both; one rate alone needs no validation samples.
+    Features are standardised with the mean and deviation of the samples trained on, so that a rate means the same for
+    every encoder. SGD has momentum 0.9, and the rate falls to a fifth after 80, 90 and 95 % of the epochs (i-Mix, Lee
+    et al., 2021).
 
     Args:
         learning_rates: to choose from; the RényiCL paper's are 1, 3 and 5 for CovType.
@@ -43,6 +44,7 @@ class LinearSGD(FeatureProtocol):
         if min(epochs, batch_size) < 1:
             raise ValueError(f"epochs and batch_size must be at least 1, got {epochs} and {batch_size}")
         self.learning_rates = sorted(learning_rates)
+        self.needs_val = len(self.learning_rates) > 1
         self.epochs = epochs
         self.batch_size = batch_size
         self.weight_decay = weight_decay

@@ -13,4 +13,5 @@ def rows_drawn(loader: Any) -> Tensor:
 
     Limits on batches leave the last ones out.
     """
-    return torch.cat([torch.as_tensor(row).reshape(-1) for row in loader.sampler])
+    drawn = [torch.as_tensor(row).reshape(-1) for row in loader.sampler]
+    return torch.cat([torch.empty(0, dtype=torch.long), *drawn])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 import torch
 
@@ -24,6 +26,9 @@ class Recorder(FeatureProtocol):
     """Keeps what it is given, and is right in every second test sample."""
 
     name = "recorder"
+
+    def __init__(self, needs_val: bool = False) -> None:
+        self.needs_val = needs_val
 
     def __call__(self, train, val, test, num_classes, seed):
         assert torch.is_grad_enabled()
@@ -144,8 +149,38 @@ def test_data_without_labels(make, quiet_trainer):
             return samples
 
     module, data = make(Unlabelled)
+    protocols = [LinearSGD([0.1]), Recorder(needs_val=True)]
     with pytest.raises(ValueError, match="the validation split has none: leave it out"):
-        quiet_trainer(callbacks=[FrozenFeatures([Recorder()])]).test(module, datamodule=data, verbose=False)
+        quiet_trainer(callbacks=[FrozenFeatures(protocols)]).test(module, datamodule=data, verbose=False)
     module, data = make(num_classes=1)
     with pytest.raises(ValueError, match="needs labels of two classes, and the data has 1"):
         quiet_trainer(callbacks=[FrozenFeatures([Recorder()])]).test(module, datamodule=data, verbose=False)
+
+
+class NothingSetAside(FakeTable):
+    """All of what validates trains."""
+
+    def load(self):
+        samples = super().load()
+        splits = samples.splits
+        train = torch.cat((splits["train"], splits["val"]))
+        return replace(samples, splits={**splits, "train": train, "val": train[:0]})
+
+
+def test_data_without_validation_samples(make, quiet_trainer):
+    module, data = make(NothingSetAside)
+    recorder = Recorder()
+    protocols = [recorder, PseudoInverse(), LinearSGD([0.1], epochs=5)]
+    (metrics,) = quiet_trainer(callbacks=[FrozenFeatures(protocols)]).test(module, datamodule=data, verbose=False)
+    train, val, test, *_ = recorder.got
+    assert len(val.target) == 0
+    assert torch.equal((train + val).features, train.features)
+    assert metrics["linear_sgd/top1"] == pytest.approx(
+        (LinearSGD([0.1], epochs=5)(train, val, test, 4, 0).argmax(1) == by_hand(module, data, "test")[1])
+        .float()
+        .mean()
+        .item()
+    )
+    rates = FrozenFeatures([LinearSGD([0.1, 0.3])])
+    with pytest.raises(ValueError, match="the validation split has none"):
+        quiet_trainer(callbacks=[rates]).test(module, datamodule=data, verbose=False)
