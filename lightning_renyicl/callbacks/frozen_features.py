@@ -9,8 +9,9 @@ from dataclasses import dataclass
 import torch
 from lightning.pytorch import Callback, LightningModule, Trainer
 from torch import Tensor
-from torchmetrics.functional.classification import multiclass_accuracy
+from torchmetrics.functional.classification import multiclass_confusion_matrix
 
+from lightning_renyicl.callbacks.accuracy import accuracies
 from lightning_renyicl.callbacks.features import features_of
 
 
@@ -73,7 +74,7 @@ class FrozenFeatures(Callback):
 
     Raises:
         ValueError: no protocol, or two of one name; in ``test``, data with fewer than two classes or a split without a
-            label, the validation split where no protocol needs it excepted.
+            label, the validation split where no protocol needs it excepted, or features that are not finite.
     """
 
     prefix = ""
@@ -99,14 +100,15 @@ class FrozenFeatures(Callback):
         for split, samples in needed:
             if not len(samples.target):
                 raise ValueError(f"{name} needs labels, and the {split} split has none: leave it out")
+        if not all(part.features.isfinite().all() for part in (train, val, test)):
+            raise ValueError(f"{name} needs finite features: the encoder has diverged")
         if not trainer.is_global_zero:
             return
         with torch.inference_mode(False):
             train, val, test = (part.on(pl_module.device) for part in (train, val, test))
         for protocol in self.protocols:
             with torch.inference_mode(False), torch.enable_grad():
-                scores = protocol(train, val, test.features, num_classes, torch.initial_seed()).to(pl_module.device)
-            micro = multiclass_accuracy(scores, test.target, num_classes, average="micro")
-            macro = multiclass_accuracy(scores, test.target, num_classes, average="macro")
-            pl_module.log(f"{self.prefix}{protocol.name}/top1", micro, rank_zero_only=True)
-            pl_module.log(f"{self.prefix}{protocol.name}/macro_top1", macro, rank_zero_only=True)
+                scores = protocol(train, val, test.features, num_classes, torch.initial_seed())
+            confusion = multiclass_confusion_matrix(scores.cpu(), test.target.cpu(), num_classes)
+            for key, value in accuracies(confusion).items():
+                pl_module.log(f"{self.prefix}{protocol.name}/{key}", value.to(pl_module.device), rank_zero_only=True)

@@ -34,11 +34,12 @@ class GradientBoosting(FeatureProtocol):
         boosting = HistGradientBoostingClassifier(
             max_iter=self.trees, early_stopping=True, n_iter_no_change=10, random_state=seed % 2**32
         )
+        known = torch.isin(val.target, train.target)  # their loss is of classes that can be given
         boosting.fit(
             train.features.cpu().numpy(),
             train.target.cpu().numpy(),
-            X_val=val.features.cpu().numpy(),
-            y_val=val.target.cpu().numpy(),
+            X_val=val.features[known].cpu().numpy(),
+            y_val=val.target[known].cpu().numpy(),
         )
         scores = torch.zeros(len(test), num_classes, dtype=torch.float64)
         scores[:, torch.from_numpy(boosting.classes_)] = torch.from_numpy(boosting.predict_proba(test.cpu().numpy()))

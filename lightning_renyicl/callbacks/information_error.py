@@ -49,7 +49,7 @@ class InformationError(Callback):
     def on_validation_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
         if trainer.sanity_checking:
             return
-        values = {key: torch.stack([batch[key] for batch in self._batches]).double().cpu() for key in self._batches[0]}
+        values = {key: torch.stack([batch[key] for batch in self._batches]).cpu().double() for key in self._batches[0]}
         known = values["nats"].mean().item()
         for name in READ_OUTS:
             estimates = values[name][values[name].isfinite()]

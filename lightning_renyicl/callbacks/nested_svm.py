@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -63,15 +64,13 @@ def nested_svm(features: Tensor, target: Tensor, seed: int, folds: int = 10, inn
         One result an outer fold.
 
     Raises:
-        ValueError: features that are not finite, or labels that :func:`check_labels` refuses.
+        ValueError: what :func:`check` refuses.
     """
     from sklearn.model_selection import StratifiedKFold
 
     labels: NDArray[np.int64] = target.numpy()
     x: Array = features.double().numpy()
-    if not np.isfinite(x).all():
-        raise ValueError("features are not finite: the encoder has diverged")
-    check_labels(target, folds)
+    check(features, target, folds, inner_folds)
     squares = squared_distances(x)
     outer = StratifiedKFold(folds, shuffle=True, random_state=seed % 2**32)
     # shuffled too: data sets are often sorted, and folds that are blocks of them would be unlike one another
@@ -99,14 +98,23 @@ def nested_svm(features: Tensor, target: Tensor, seed: int, folds: int = 10, inn
         return list(pool.map(finish, range(folds)))
 
 
-def check_labels(target: Tensor, folds: int) -> None:
-    """Raises ValueError unless every fold can have two classes of the labels ``[M]``, to train on and to test."""
+def check(features: Tensor, target: Tensor, folds: int, inner_folds: int) -> None:
+    """Whether :func:`nested_svm` can take what it is to be given.
+
+    Raises:
+        ValueError: features that are not finite; labels of which a fold, outer or inner, has fewer than two classes, to
+            train on or to test.
+    """
+    if not features.isfinite().all():
+        raise ValueError("features are not finite: the encoder has diverged")
+    least = max(folds, math.ceil(inner_folds * folds / (folds - 1)))  # so many that inner folds are left of them
     counts = sorted(target.bincount().tolist(), reverse=True) if len(target) else []
-    if sum(count >= folds for count in counts) < 2:
+    if sum(count >= least for count in counts) < 2:
         found = ", ".join(str(count) for count in counts if count) or "none"
         raise ValueError(
-            f"{folds} folds need two classes with at least {folds} labelled samples each, got {found} of each class: "
-            "evaluate more samples (held_out: 0 evaluates all graphs), take fewer folds, or leave this protocol out"
+            f"{folds} folds with {inner_folds} in each need two classes with at least {least} labelled samples each, "
+            f"got {found} of each class: evaluate more samples (held_out: 0 evaluates all graphs), take fewer folds, "
+            "or leave this protocol out"
         )
 
 

@@ -9,8 +9,9 @@ import torch
 import torch.nn.functional as F
 from lightning.pytorch import Callback, LightningModule, Trainer
 from torch import nn
-from torchmetrics.classification import MulticlassAccuracy
+from torchmetrics.classification import MulticlassConfusionMatrix
 
+from lightning_renyicl.callbacks.accuracy import accuracies
 from lightning_renyicl.distributed import world_group, world_size
 
 
@@ -23,7 +24,7 @@ class OnlineProbe(Callback):
     without it. On several processes the gradients are averaged, so that all hold the same probe.
 
     Logs ``online_probe/top1`` and ``online_probe/macro_top1`` (shares): on the validation split during ``fit`` and
-    ``validate``, on the test split during ``test``. Nothing is chosen on either.
+    ``validate``, on the test split during ``test``; NaN of a split without labels. Nothing is chosen on either.
 
     Args:
         learning_rate: of Adam.
@@ -37,7 +38,7 @@ class OnlineProbe(Callback):
         self.seed = seed
         self.probe: nn.Sequential | None = None
         self.optimizer: torch.optim.Optimizer | None = None
-        self.metrics: dict[str, MulticlassAccuracy] = {}
+        self.confusion: MulticlassConfusionMatrix | None = None
         self._datamodule: Any = None
 
     def setup(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
@@ -59,11 +60,7 @@ class OnlineProbe(Callback):
         self.probe = nn.Sequential(nn.BatchNorm1d(num_features, affine=False), linear).to(device)
         self.optimizer = torch.optim.Adam(self.probe.parameters(), lr=self.learning_rate)
         # validating arguments would wait for the device at every batch
-        shared: dict[str, Any] = {"num_classes": num_classes, "ignore_index": -1, "validate_args": False}
-        self.metrics = {
-            "top1": MulticlassAccuracy(average="micro", **shared).to(device),
-            "macro_top1": MulticlassAccuracy(average="macro", **shared).to(device),
-        }
+        self.confusion = MulticlassConfusionMatrix(num_classes, ignore_index=-1, validate_args=False).to(device)
 
     @torch.enable_grad()
     def on_train_batch_end(
@@ -98,16 +95,17 @@ class OnlineProbe(Callback):
     @torch.no_grad()
     def _count(self, outputs: Any) -> None:
         assert self.probe is not None
+        assert self.confusion is not None
         features = outputs["features"].float()
         with torch.autocast(features.device.type, enabled=False):
             logits = self.probe.eval()(features)
-        for metric in self.metrics.values():
-            metric.update(logits, outputs["target"])
+        self.confusion.update(logits, outputs["target"])
 
     def _report(self, pl_module: LightningModule) -> None:
-        for name, metric in self.metrics.items():
-            pl_module.log(f"online_probe/{name}", metric.compute(), prog_bar=name == "top1", rank_zero_only=True)
-            metric.reset()
+        assert self.confusion is not None
+        for name, value in accuracies(self.confusion.compute()).items():
+            pl_module.log(f"online_probe/{name}", value, prog_bar=name == "top1", rank_zero_only=True)
+        self.confusion.reset()
 
     def on_validation_batch_end(self, trainer: Trainer, pl_module: LightningModule, outputs: Any, *_: Any) -> None:
         self._count(outputs)

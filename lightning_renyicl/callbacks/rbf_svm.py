@@ -9,7 +9,7 @@ from lightning.pytorch import Callback, LightningModule, Trainer
 from torch import Tensor
 
 from lightning_renyicl.callbacks.features import in_order
-from lightning_renyicl.callbacks.nested_svm import check_labels, nested_svm
+from lightning_renyicl.callbacks.nested_svm import check, nested_svm
 
 
 class RBFSVM(Callback):
@@ -79,7 +79,7 @@ class RBFSVM(Callback):
         features, target = in_order(loader, features, target)
         known = target >= 0
         # on every process, since one that fails alone leaves the others waiting
-        check_labels(target[known], self.folds)
+        check(features[known], target[known], self.folds, self.inner_folds)
         if not trainer.is_global_zero:
             return
         folds = nested_svm(features[known], target[known], torch.initial_seed(), self.folds, self.inner_folds)

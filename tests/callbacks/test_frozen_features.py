@@ -184,3 +184,11 @@ def test_data_without_validation_samples(make, quiet_trainer):
     rates = FrozenFeatures([LinearSGD([0.1, 0.3])])
     with pytest.raises(ValueError, match="the validation split has none"):
         quiet_trainer(callbacks=[rates]).test(module, datamodule=data, verbose=False)
+
+
+def test_an_encoder_that_has_diverged(make, quiet_trainer):
+    module, data = make()
+    with torch.no_grad():
+        next(module.backbone.parameters()).fill_(torch.nan)
+    with pytest.raises(ValueError, match="FrozenFeatures needs finite features: the encoder has diverged"):
+        quiet_trainer(callbacks=[FrozenFeatures([Recorder()])]).test(module, datamodule=data, verbose=False)

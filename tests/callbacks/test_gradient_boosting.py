@@ -40,3 +40,12 @@ def test_stops_by_validation_samples():
 def test_no_trees():
     with pytest.raises(ValueError, match="trees must be at least 1, got 0"):
         GradientBoosting(trees=0)
+
+
+def test_a_class_that_only_validates_has_no_part():
+    train, val, test = draw(300, 0), draw(100, 1), draw(100, 2)
+    other = Labelled(val.features[:20] + 9, torch.full((20,), 3))
+    torch.testing.assert_close(
+        GradientBoosting(trees=30)(train, val + other, test.features, 4, seed=3),
+        GradientBoosting(trees=30)(train, val, test.features, 4, seed=3),
+    )

@@ -136,5 +136,14 @@ def test_mistakes():
         (torch.arange(18) % 2, "9, 9"),
         (target[:0], "none"),
     ):
-        with pytest.raises(ValueError, match=f"10 folds need two classes .* got {found} of each class"):
+        with pytest.raises(ValueError, match=f"10 folds with 5 in each need two classes .* got {found} of each class"):
             nested_svm(features[: len(labels)], labels, 0)
+
+
+@pytest.mark.parametrize(("folds", "inner_folds", "least"), [(10, 5, 10), (3, 5, 8), (2, 5, 10), (2, 2, 4)])
+def test_as_few_samples_as_the_folds_allow(folds, inner_folds, least):
+    features = torch.randn(2 * least, 3, generator=torch.Generator().manual_seed(0))
+    target = torch.arange(2 * least) % 2
+    assert len(nested_svm(features, target, 0, folds, inner_folds)) == folds
+    with pytest.raises(ValueError, match=f"at least {least} labelled samples each, got {least}, {least - 1} of"):
+        nested_svm(features[:-1], target[:-1], 0, folds, inner_folds)

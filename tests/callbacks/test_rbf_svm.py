@@ -113,7 +113,9 @@ def test_data_without_labels_is_refused_before_training(graphs, quiet_trainer):
 
 def test_too_few_samples_say_so(graphs, quiet_trainer):
     module, data = graphs(num_samples=20, batch_size=10)
-    with pytest.raises(ValueError, match="10 folds need two classes with at least 10 labelled samples each"):
+    with pytest.raises(
+        ValueError, match="10 folds with 5 in each need two classes with at least 10 labelled samples each"
+    ):
         quiet_trainer(callbacks=[RBFSVM()]).validate(module, data, verbose=False)
 
 
