@@ -47,12 +47,14 @@ class ResultJson(Callback):
 
     def __init__(self) -> None:
         self._start = 0.0
+        self._fitting = False
         self._seconds_before = 0.0
         self._scores: dict[str, float | None] = {}
         self._epoch: int | None = None
 
     def setup(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
         self._start = time.monotonic()
+        self._fitting = stage == "fit"
         commit()  # now, since files may be edited while a run goes on with what it has imported
 
     def on_validation_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
@@ -73,7 +75,8 @@ class ResultJson(Callback):
                 f"the scores are of epoch {self._epoch} of {trainer.current_epoch}: choose a "
                 "trainer.check_val_every_n_epoch that divides trainer.max_epochs"
             )
-        if self._epoch is None and trainer.enable_validation:
+        nothing_set_aside = bool(trainer.num_val_batches) and not sum(trainer.num_val_batches)
+        if self._epoch is None and trainer.enable_validation and not nothing_set_aside:
             rank_zero_warn(
                 f"no validation ran in {trainer.current_epoch} epochs, so there are no scores: choose a "
                 "trainer.check_val_every_n_epoch that divides trainer.max_epochs"
@@ -89,6 +92,8 @@ class ResultJson(Callback):
         return {"seconds": seconds, "scores": self._scores, "epoch": self._epoch}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        if not self._fitting:  # an evaluation's seconds are its own, its scores too
+            return
         self._seconds_before = state_dict["seconds"]
         self._scores, self._epoch = state_dict["scores"], state_dict["epoch"]
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import re
 import subprocess
+from dataclasses import replace
 
 import lightning
 import pytest
 import torch
 from lightning.pytorch import Callback
 
+from datamodules import FakeTable
 from lightning_renyicl.callbacks import OnlineProbe, ResultJson
 from lightning_renyicl.callbacks import result_json as module_under_test
 
@@ -161,4 +163,31 @@ def test_a_training_without_any_validation_says_so(tmp_path, make, quiet_trainer
     trainer = quiet_trainer(callbacks=[OnlineProbe(), ResultJson()], check_val_every_n_epoch=5)
     with pytest.warns(UserWarning, match="no validation ran in 2 epochs, so there are no scores"):
         trainer.fit(*make())
+    assert strict(tmp_path / "result.json")["metrics"] == {}
+
+
+def test_seconds_of_a_test_are_its_own(tmp_path, make, quiet_trainer, clock):
+    fit = quiet_trainer(callbacks=[ResultJson(), Take(clock)])
+    fit.fit(*make())
+    fit.save_checkpoint(tmp_path / "last.ckpt")
+    assert strict(tmp_path / "result.json")["seconds"] == 80.0
+    clock[0] += 5000
+
+    class TakeOne(Callback):
+        def on_test_batch_end(self, *_):
+            clock[0] += 1
+
+    test = quiet_trainer(callbacks=[ResultJson(), TakeOne()])
+    test.test(*make(), ckpt_path=tmp_path / "last.ckpt", verbose=False)
+    assert strict(tmp_path / "result.json")["seconds"] == 2.0
+
+
+def test_a_training_that_sets_nothing_aside_is_not_told_to_validate(tmp_path, make, quiet_trainer, recwarn):
+    class NothingSetAside(FakeTable):
+        def load(self):
+            samples = super().load()
+            return replace(samples, splits={**samples.splits, "val": samples.splits["val"][:0]})
+
+    quiet_trainer(callbacks=[OnlineProbe(), ResultJson()]).fit(*make(NothingSetAside))
+    assert not [warning for warning in recwarn if "no validation ran" in str(warning.message)]
     assert strict(tmp_path / "result.json")["metrics"] == {}
