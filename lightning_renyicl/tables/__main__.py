@@ -18,7 +18,7 @@ from lightning_renyicl.tables import spec as specs
 from lightning_renyicl.tables.cost import estimate
 from lightning_renyicl.tables.launch import Job, executor_of, on_cluster, on_this_machine
 from lightning_renyicl.tables.progress import Progress
-from lightning_renyicl.tables.render import write
+from lightning_renyicl.tables.render import keep_fuller, write
 from lightning_renyicl.tables.scores import collect
 from lightning_renyicl.tables.spec import Spec
 from lightning_renyicl.tables.training import Run, Training, status
@@ -147,9 +147,12 @@ def fill(spec: Spec, options: argparse.Namespace, done: int, waiting: list[Run])
     """Makes the runs that a table waits for, then renders it."""
     states = make(f"{spec.name}-{options.scale}", options, done, waiting) if waiting else Counter()
     table = collect(spec, options.scale, options.runs, flags_of(options))
+    kept = keep_fuller(table, options.results)
     files = write(table, options.results)
     print(f"\n{files[0].read_text()}")
     print(f"saved {', '.join(map(str, files))}")
+    if kept:
+        print(kept, file=sys.stderr)
     if states["failed"]:
         print(f"{states['failed']} of {len(waiting)} runs failed; the same command tries them again", file=sys.stderr)
     if states["busy"]:

@@ -47,7 +47,7 @@ def write(table: Table, folder: Path) -> list[Path]:
     """
     from lightning_renyicl.tables.picture import picture
 
-    stem = table.spec.name if table.scale == "paper" else f"{table.spec.name}-{table.scale}"
+    stem = stem_of(table)
     folder.mkdir(parents=True, exist_ok=True)
     found = []
     for suffix, content in ((".md", markdown), (".tex", latex), (".csv", comma_separated)):
@@ -66,6 +66,44 @@ def write(table: Table, folder: Path) -> list[Path]:
         found.append(folder / f"{stem}-curves.png")
         curves(table, found[-1])
     return found
+
+
+def stem_of(table: Table) -> str:
+    """What its files are called, without suffixes."""
+    return table.spec.name if table.scale == "paper" else f"{table.spec.name}-{table.scale}"
+
+
+def keep_fuller(table: Table, folder: Path) -> str | None:
+    """Renames the files of a table that has numbers where this one has none, to the first free ``NAME-old``.
+
+    Returns:
+        Which numbers are meant and where they are now; None if there are none.
+
+    Raises:
+        ValueError: a CSV file that isn't a table's.
+    """
+    stem = stem_of(table)
+    written = folder / f"{stem}.csv"
+    if not written.exists():
+        return None
+    with written.open(newline="", encoding="utf-8") as file:
+        lines = list(csv.DictReader(file))
+    if any(not {"row", "column", "mean"} <= line.keys() for line in lines):
+        raise ValueError(f"{written} is not a table's: move it away")
+    there = {(line["row"], line["column"]) for line in lines if line["mean"]}
+    lost = there & {key for key, cell in table.cells.items() if not cell.score}
+    if not lost:
+        return None
+    old = f"{stem}-old"
+    number = 1
+    while any(folder.glob(f"{old}.*")):
+        number += 1
+        old = f"{stem}-old{number}"
+    for suffix in (".md", ".tex", ".csv", ".png", "-points.png", "-curves.png"):
+        file_of_it = folder / (stem + suffix)
+        if file_of_it.exists():
+            file_of_it.rename(folder / (old + suffix))
+    return f"of {len(lost)} numbers in {written} there are no runs here: it is kept as {folder / old}.csv"
 
 
 def rows(table: Table) -> list[Row]:

@@ -155,7 +155,8 @@ def score_of(
             continue  # the best of those that there are need not be the best
         value = chosen([result["metrics"] for result in results], metric, table.spec.choose_by)
         if value is None:
-            table.remarks.append(f"{trainings[0].name}, seed {seed}, has no finite {metric}")
+            known = all(metric in result["metrics"] for result in results)
+            table.remarks.append(f"{trainings[0].name}, seed {seed}, has no {'finite ' if known else ''}{metric}")
             continue
         values[seed] = PERCENT * value if unit == "per cent" else value
         datasets |= dict.fromkeys(map(dataset_of, results))

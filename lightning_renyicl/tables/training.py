@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -17,6 +18,8 @@ from lightning_renyicl.tables.lock import locked
 
 OF_THE_MACHINE = ("--data.root", *(f"--trainer.{key}" for key in MACHINE_KEYS))
 """Flags that say where something runs, not what."""
+EVALUATION = ("FrozenFeatures", "RawColumns")
+"""Callbacks that do nothing before ``test``."""
 
 
 @dataclass(frozen=True)
@@ -105,7 +108,14 @@ class Run:
         return re.split(r" (?=--)", " ".join(self.flags)) if self.flags else []
 
     def differences(self) -> list[str]:
-        """What the table asks for now and didn't when the run began."""
+        """What the table asks of the training now and didn't when the run began."""
+        return self._compare(without_evaluation)
+
+    def evaluation_differences(self) -> list[str]:
+        """What it asks of a test's evaluation now and didn't then, where it asks the same of the training."""
+        return [] if self.training.split == "val" or self.differences() else self._compare(lambda content: content)
+
+    def _compare(self, part: Callable[[Any], Any]) -> list[str]:
         try:
             then = json.loads(self.request.read_text())
             configs, flags = dict(then["configs"]), list(then["flags"])
@@ -119,7 +129,7 @@ class Run:
         if list(configs) != list(now["configs"]):
             found.append(f"configurations {' '.join(configs)}")
         for path in configs.keys() & now["configs"].keys():
-            keys = changed_keys(configs[path], now["configs"][path])
+            keys = changed_keys(part(configs[path]), part(now["configs"][path]))
             if keys and now["configs"][path] is not None:
                 found.append(f"{path}: {keys}")
         if flags != now["flags"]:
@@ -135,11 +145,14 @@ class Status:
         state: ``done``, ``stale`` (done, but of something else than is asked for now), ``damaged`` (a result that
             cannot be read), ``running``, ``failed``, ``stopped`` (to be continued) or ``missing``.
         reasons: of a stale, damaged or failed run.
+        trained: of a stale run, whether its training is what is asked for and its checkpoint is there, so that ``test``
+            alone makes it anew.
         result: what ``result.json`` holds; of a done or stale run.
     """
 
     state: str
     reasons: tuple[str, ...] = ()
+    trained: bool = False
     result: dict[str, Any] | None = None
 
 
@@ -161,12 +174,33 @@ def status(run: Run, held: bool = False) -> Status:
             reasons.append(f"seed {fitted['seed']}")
         result["seconds"] += fitted["seconds"] if run.result != run.fitted else 0
         result["data"], result["epoch"] = fitted.get("data"), fitted.get("epoch")
-        return Status("stale" if reasons else "done", tuple(reasons), result)
+        evaluation = run.evaluation_differences()
+        trained = bool(evaluation) and not reasons and RunFolder(run.folder).checkpoint.exists()
+        reasons += evaluation
+        return Status("stale" if reasons else "done", tuple(reasons), trained, result)
     if not held and locked(run.lock):
         return Status("running")
     if run.failure.exists():
         return Status("failed", (run.failure.read_text().rstrip(),))
     return Status("stopped" if run.request.exists() else "missing")
+
+
+def without_evaluation(content: Any) -> Any:
+    """A configuration without the callbacks that do nothing before ``test``."""
+    trainer = content.get("trainer") if isinstance(content, dict) else None
+    if not isinstance(trainer, dict):
+        return content
+    trainer = dict(trainer)
+    for key in ("callbacks", "callbacks+"):
+        if isinstance(trainer.get(key), list) and trainer[key]:
+            kept = [callback for callback in trainer.pop(key) if class_name(callback) not in EVALUATION]
+            trainer |= {key: kept} if kept else {}
+    return {**content, "trainer": trainer} if trainer else {k: v for k, v in content.items() if k != "trainer"}
+
+
+def class_name(callback: Any) -> str:
+    """Of what a configuration lists as a callback; the empty string if it is none."""
+    return str(callback.get("class_path", "")).rpartition(".")[2] if isinstance(callback, dict) else ""
 
 
 def read_result(path: Path) -> dict[str, Any] | None:

@@ -7,6 +7,7 @@ import os
 import signal
 import threading
 import time
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.context import ForkServerProcess
@@ -107,7 +108,11 @@ class Worker:
         for path, content in asked["configs"].items():
             if content is None:
                 raise ValueError(f"{path} does not exist")
-        kept = set_aside(run.folder) if before.state == "stale" or run.differences() else None
+        kept = None
+        if before.state == "stale" and before.trained:
+            kept = set_aside(run.result.parent)
+        elif before.state == "stale" or run.differences() or (run.evaluation_differences() and not run.fitted.exists()):
+            kept = set_aside(run.folder)
         for result in {run.result, run.fitted}:
             try:
                 read_result(result)
@@ -144,17 +149,17 @@ class Worker:
         return code
 
 
-def commands(run: Run) -> list[tuple[list[str], Path]]:
+def commands(run: Run) -> Iterator[tuple[list[str], Path]]:
     """What makes a run, in order, and the file that each leaves when it is done."""
     configs = [f"--config={path}" for path in run.training.configs]
     common = [*run.machine_flags(), f"--seed_everything={run.seed}", f"--trainer.default_root_dir={run.folder}"]
     common += command.QUIET
-    found = [(["fit", *configs, *common], run.fitted)]
+    yield ["fit", *configs, *common], run.fitted
     if run.result != run.fitted:
-        # what was trained, whatever has become of the configurations since
         folder = RunFolder(run.folder)
-        found.append((["test", f"--config={folder.config}", f"--ckpt_path={folder.checkpoint}", *common], run.result))
-    return found
+        # what was trained, whatever has become of the configurations since; their evaluation, if that alone is another
+        trained = [f"--config={folder.config}"] if run.differences() else configs
+        yield ["test", *trained, f"--ckpt_path={folder.checkpoint}", *common], run.result
 
 
 def without_slurm() -> dict[str, str]:

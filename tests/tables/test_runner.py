@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -163,3 +164,76 @@ def works_in(pid, folder):
         return os.readlink(f"/proc/{pid}/cwd") == str(folder)
     except OSError:
         return False
+
+
+class TestAnotherEvaluation:
+    CALLBACKS = """
+trainer:
+  callbacks+:
+    - class_path: FrozenFeatures
+      init_args: {protocols: [{class_path: LinearSGD, init_args: {learning_rates: [RATE], epochs: 2}}]}
+"""
+
+    def change(self, project, rate="0.1"):
+        (project.configs / "long.yaml").write_text(
+            "trainer: {max_epochs: 12}\n"
+            if rate is None
+            else self.CALLBACKS.replace("RATE", rate) + "  max_epochs: 12\n"
+        )
+
+    def _tested(self, project):
+        result = json.loads((project.cell("tiny+long") / "test" / "result.json").read_text())
+        callbacks = result["config"]["trainer"]["callbacks"]
+        return result["metrics"], [c["init_args"] for c in callbacks if c["class_path"].endswith("FrozenFeatures")]
+
+    def test_trains_nothing_anew(self, copied):
+        before = (copied.cell("tiny+long") / "result.json").read_bytes()
+        self.change(copied)
+        code, output = copied.run()
+        assert code == 0, output
+        assert copied.counts() == ONCE
+        assert output.count("‡") == 3
+        code, output = copied.run("--rerun=stale")
+        assert code == 0, output
+        assert "‡" not in output
+        assert copied.counts() == {**ONCE, "tiny+long/seed0": (1, 2), "tiny+cpc+long/seed0": (1, 2)}
+        assert (copied.cell("tiny+long") / "result.json").read_bytes() == before
+        assert (copied.cell("tiny+long") / "test-old" / "result.json").exists()
+        metrics, (arguments,) = self._tested(copied)
+        assert 0 < metrics["linear_sgd/top1"] <= 1
+        assert arguments["protocols"][0]["init_args"]["learning_rates"] == [0.1]
+
+    def test_after_it_was_stopped(self, copied):
+        shutil.rmtree(copied.cell("tiny+long") / "test")
+        self.change(copied, rate="0.2")
+        code, output = copied.run()
+        assert code == 0, output
+        assert copied.counts()["tiny+long/seed0"] == (1, 2)
+        _, (arguments,) = self._tested(copied)
+        assert arguments["protocols"][0]["init_args"]["learning_rates"] == [0.2]
+
+    def test_trains_anew_without_a_checkpoint(self, copied):
+        (copied.cell("tiny+long") / "checkpoints" / "last.ckpt").unlink()
+        self.change(copied)
+        code, output = copied.run("--rerun=stale")
+        assert code == 0, output
+        counts = copied.counts()
+        assert (counts["tiny+long/seed0"], counts["tiny+long/seed0-old"]) == ((1, 1), (1, 1))
+        assert counts["tiny+cpc+long/seed0"] == (1, 2)
+
+
+class TestAPartOfATable:
+    def test_keeps_the_files_of_the_whole(self, copied):
+        whole = copied.csv()
+        shutil.rmtree(copied.folder / "runs/toy/small/tiny")
+        code, output = copied.run("--column=long")
+        assert code == 0, output
+        assert "of 1 numbers in results/toy-small.csv there are no runs here" in output
+        assert (copied.folder / "results/toy-small-old.csv").read_text() == whole
+        assert sorted(path.name for path in (copied.folder / "results").glob("toy-small-old*")) == [
+            f"toy-small-old.{suffix}" for suffix in ("csv", "md", "png", "tex")
+        ]
+        code, output = copied.run()
+        assert code == 0, output
+        assert "there are no runs here" not in output
+        assert copied.csv() == whole

@@ -338,13 +338,17 @@ class TestMissing:
 
 
 class TestMetric:
-    @pytest.mark.parametrize("metrics", [{"probe/top1": None}, {}, {"probe/top5": 0.9}], ids=str)
-    def test_that_is_not_there_or_not_finite(self, table, metrics):
+    @pytest.mark.parametrize(
+        ("metrics", "lacks"),
+        [({"probe/top1": None}, "finite probe/top1"), ({}, "probe/top1"), ({"probe/top5": 0.9}, "probe/top1")],
+        ids=str,
+    )
+    def test_that_is_not_there_or_not_finite(self, table, metrics, lacks):
         leave("a", 0, 0.7)
         leave("a", 1, metrics)
         found = table()
         assert found.cells["A", "Base"].score.values == {0: 70.0}
-        assert found.remarks == ["a, seed 1, has no finite probe/top1"]
+        assert found.remarks == [f"a, seed 1, has no {lacks}"]
         assert len(found.results) == 2  # its hours count
 
     def test_of_no_seed(self, table):

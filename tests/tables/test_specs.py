@@ -53,6 +53,12 @@ class TestEverySpecification:
     def test_starts_with_its_command(self, name):
         assert (SPECS / f"{name}.yaml").read_text(encoding="utf-8").startswith(f"# make {name}: ")
 
+    def test_scores_of_validation_have_samples(self, name):
+        loaded = spec.load(name)
+        without = "configs/scale/image/paper.yaml"  # which sets none aside
+        trainings = [training for scale in loaded.seeds for training in loaded.trainings(scale)]
+        assert loaded.split == "test" or not any(without in training.configs for training in trainings)
+
     def test_every_cell_has_a_training_or_a_reason(self, name):
         loaded = spec.load(name)
         for row in loaded.rows:

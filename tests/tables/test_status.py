@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from lightning_renyicl import provenance
+from lightning_renyicl import callbacks, provenance
 from lightning_renyicl.tables.lock import lock
-from lightning_renyicl.tables.training import Run, Status, Training, status
+from lightning_renyicl.tables.training import EVALUATION, Run, Status, Training, status
 
 BASE = "configs/base.yaml"
 HARD = "configs/hard.yaml"
@@ -444,3 +444,45 @@ def test_a_configuration_is_read_again_when_it_changes():
     assert run.asks_for()["configs"][HARD] == {"data": {"rate": 0.75}}
     Path(HARD).unlink()
     assert run.asks_for()["configs"][HARD] is None
+
+
+class TestEvaluation:
+    """A callback that does nothing before ``test``."""
+
+    @pytest.fixture
+    def changed(self, done):
+        then = [{"class_path": "FrozenFeatures"}]
+        now = [{"class_path": "lightning_renyicl.callbacks.FrozenFeatures", "init_args": {"protocols": ["B"]}}]
+        request(done, {**CONTENT, BASE: {**CONTENT[BASE], "trainer": {"max_epochs": 4, "callbacks": then}}})
+        write_config(BASE, json.dumps({**CONTENT[BASE], "trainer": {"max_epochs": 4, "callbacks": now}}))
+        return done
+
+    def test_has_no_part_in_the_training(self, changed):
+        assert changed.differences() == []
+
+    def test_makes_a_test_stale(self, changed):
+        found = status(changed)
+        if changed.training.split == "val":
+            assert found.state == "done"
+        else:
+            assert (found.state, found.reasons) == ("stale", (f"{BASE}: trainer.callbacks",))
+
+    def test_can_be_made_anew_with_the_checkpoint_alone(self, changed):
+        assert not status(changed).trained
+        write(changed.folder / "checkpoints" / "last.ckpt", "weights")
+        assert status(changed).trained == (changed.training.split == "test")
+
+    def test_not_if_the_training_is_another_too(self, changed):
+        write(changed.folder / "checkpoints" / "last.ckpt", "weights")
+        write_config(HARD, json.dumps({"data": {"rate": 0.75}}))
+        found = status(changed)
+        assert (found.state, found.trained, found.reasons) == ("stale", False, (f"{HARD}: data.rate",))
+
+    def test_another_callback_is_the_trainings(self, done):
+        probe = {"max_epochs": 4, "callbacks": [{"class_path": "OnlineProbe"}]}
+        write_config(BASE, json.dumps({**CONTENT[BASE], "trainer": probe}))
+        assert done.differences() == [f"{BASE}: trainer.callbacks"]
+
+    def test_names_are_those_of_the_callbacks(self):
+        own = [getattr(callbacks, name) for name in callbacks.__all__]
+        assert {one.__name__ for one in own if issubclass(one, callbacks.FrozenFeatures)} == set(EVALUATION)
