@@ -19,14 +19,14 @@ def samples(count, seed, classes=3, width=5, spread=1.0):
     return Labelled(centres[target] * 3 + spread * torch.randn(count, width, generator=generator) + 7, target)
 
 
-def loop(train, test, rate, epochs, batch_size, seed):
+def loop(train, test, rate, epochs, batch_size, seed, weight_decay=0.0):
     """What one classifier gives, from torch's own layers."""
     mean, std = train.features.mean(0), train.features.std(0, correction=0)
     layer = nn.Linear(train.features.shape[1], 3)
     nn.init.zeros_(layer.weight)
     nn.init.zeros_(layer.bias)
     generator = torch.Generator().manual_seed(seed)
-    optimizer = torch.optim.SGD(layer.parameters(), lr=rate, momentum=0.9)
+    optimizer = torch.optim.SGD(layer.parameters(), lr=rate, momentum=0.9, weight_decay=weight_decay)
     for epoch in range(epochs):
         for group in optimizer.param_groups:
             group["lr"] = rate * 0.2 ** sum(epoch >= int(epochs * share) for share in (0.8, 0.9, 0.95))
@@ -39,10 +39,12 @@ def loop(train, test, rate, epochs, batch_size, seed):
         return layer((test - mean) / std)
 
 
-def test_one_rate_against_a_loop():
+@pytest.mark.parametrize("weight_decay", [0.0, 0.05])
+def test_one_rate_against_a_loop(weight_decay):
     train, val, test = samples(50, 0), samples(20, 1), samples(30, 2)
-    found = LinearSGD([0.5], epochs=20, batch_size=16)(train, val, test.features, 3, seed=4)
-    expected = loop(train + val, test.features, 0.5, 20, 16, seed=4)
+    protocol = LinearSGD([0.5], epochs=20, batch_size=16, weight_decay=weight_decay)
+    found = protocol(train, val, test.features, 3, seed=4)
+    expected = loop(train + val, test.features, 0.5, 20, 16, seed=4, weight_decay=weight_decay)
     torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-4)
 
 
