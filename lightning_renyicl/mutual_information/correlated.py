@@ -27,7 +27,7 @@ class CorrelatedGaussians:
 
     for independent chi-squared A and B of D degrees of freedom: so in the coordinates (x + y)/√2 and (x − y)/√2. The
     difference has the density of a symmetric variance-gamma distribution. (The RényiCL paper prints
-    log(1 − rho/2), which is right at rho = 1/2 alone.)
+    log(1 − rho/2), which is right at rho 0 and 1/2 alone.)
 
     Attributes:
         dimensions: D.
