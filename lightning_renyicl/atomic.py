@@ -1,10 +1,11 @@
-"""Files that are whole or not there."""
+"""Files that are whole or not there, and names for those that make way."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 
 
@@ -23,3 +24,8 @@ def write_text(path: Path, text: str) -> None:
     """Writes a text file in one move."""
     with replacing(path) as partial:
         partial.write_text(text, encoding="utf-8")
+
+
+def old_name(name: str, taken: Callable[[str], bool]) -> str:
+    """The first of ``NAME-old``, ``NAME-old2``, ``NAME-old3`` and so on that is not taken."""
+    return next(old for n in count(1) if not taken(old := f"{name}-old{n if n > 1 else ''}"))

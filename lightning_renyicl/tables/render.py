@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lightning_renyicl.atomic import write_text
+from lightning_renyicl.atomic import old_name, write_text
 from lightning_renyicl.tables.scores import Cell, Score, Table, dataset_of
 from lightning_renyicl.tables.spec import Spec
 
@@ -94,11 +94,7 @@ def keep_fuller(table: Table, folder: Path) -> str | None:
     lost = there & {key for key, cell in table.cells.items() if not cell.score}
     if not lost:
         return None
-    old = f"{stem}-old"
-    number = 1
-    while any(folder.glob(f"{old}.*")):
-        number += 1
-        old = f"{stem}-old{number}"
+    old = old_name(stem, lambda name: any(folder.glob(f"{name}.*")))
     for suffix in (".md", ".tex", ".csv", ".png", "-points.png", "-curves.png"):
         file_of_it = folder / (stem + suffix)
         if file_of_it.exists():

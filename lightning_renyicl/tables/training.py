@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -109,32 +108,33 @@ class Run:
 
     def differences(self) -> list[str]:
         """What the table asks of the training now and didn't when the run began."""
-        return self._compare(without_evaluation)
+        return self.changes()[0]
 
-    def evaluation_differences(self) -> list[str]:
-        """What it asks of a test's evaluation now and didn't then, where it asks the same of the training."""
-        return [] if self.training.split == "val" or self.differences() else self._compare(lambda content: content)
-
-    def _compare(self, part: Callable[[Any], Any]) -> list[str]:
+    def changes(self) -> tuple[list[str], list[str]]:
+        """What it asks now and didn't then: of the training, and, if nothing of that, of a test's evaluation."""
         try:
             then = json.loads(self.request.read_text())
             configs, flags = dict(then["configs"]), list(then["flags"])
         except FileNotFoundError:
             begun = RunFolder(self.folder).config.exists() or self.fitted.exists()
-            return ["not started by this table"] if begun else []
+            return (["not started by this table"] if begun else []), []
         except (ValueError, LookupError, TypeError):
-            return [f"{self.request} is damaged"]
+            return [f"{self.request} is damaged"], []
         now = self.asks_for()
         found = [f"{path} is gone" for path, content in now["configs"].items() if content is None]
         if list(configs) != list(now["configs"]):
             found.append(f"configurations {' '.join(configs)}")
-        for path in configs.keys() & now["configs"].keys():
-            keys = changed_keys(part(configs[path]), part(now["configs"][path]))
-            if keys and now["configs"][path] is not None:
+        pairs = {
+            path: (configs[path], new) for path, new in now["configs"].items() if path in configs and new is not None
+        }
+        for path, pair in pairs.items():
+            if keys := changed_keys(*map(without_evaluation, pair)):
                 found.append(f"{path}: {keys}")
         if flags != now["flags"]:
             found.append(f"flags {' '.join(flags) or 'none'}")
-        return found
+        if found or self.training.split == "val":
+            return found, []
+        return [], [f"{path}: {keys}" for path, pair in pairs.items() if (keys := changed_keys(*pair))]
 
 
 @dataclass(frozen=True)
@@ -169,12 +169,12 @@ def status(run: Run, held: bool = False) -> Status:
     except ValueError as error:
         return Status("damaged" if held or not locked(run.lock) else "running", (str(error),))
     if result is not None and fitted is not None:
-        reasons = [*run.differences(), *changed_sources(fitted), *changed_files(fitted)]
+        training, evaluation = run.changes()
+        reasons = [*training, *changed_sources(fitted), *changed_files(fitted)]
         if fitted.get("seed", run.seed) != run.seed:
             reasons.append(f"seed {fitted['seed']}")
         result["seconds"] += fitted["seconds"] if run.result != run.fitted else 0
         result["data"], result["epoch"] = fitted.get("data"), fitted.get("epoch")
-        evaluation = run.evaluation_differences()
         trained = bool(evaluation) and not reasons and RunFolder(run.folder).checkpoint.exists()
         reasons += evaluation
         return Status("stale" if reasons else "done", tuple(reasons), trained, result)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 
-from lightning_renyicl.atomic import write_text
+from lightning_renyicl.atomic import old_name, write_text
 from lightning_renyicl.run_folder import RunFolder
 from lightning_renyicl.tables import command
 from lightning_renyicl.tables.lock import lock
@@ -108,10 +108,11 @@ class Worker:
         for path, content in asked["configs"].items():
             if content is None:
                 raise ValueError(f"{path} does not exist")
+        training, evaluation = run.changes()
         kept = None
-        if before.state == "stale" and before.trained:
+        if before.trained:
             kept = set_aside(run.result.parent)
-        elif before.state == "stale" or run.differences() or (run.evaluation_differences() and not run.fitted.exists()):
+        elif before.state == "stale" or training or (evaluation and not run.fitted.exists()):
             kept = set_aside(run.folder)
         for result in {run.result, run.fitted}:
             try:
@@ -169,9 +170,7 @@ def without_slurm() -> dict[str, str]:
 
 def set_aside(folder: Path) -> Path | None:
     """Renames a folder to the first free one of ``-old``, ``-old2``, ``-old3`` and so on, and returns that."""
-    number = 1
-    while (old := folder.with_name(f"{folder.name}-old{number if number > 1 else ''}")).exists():
-        number += 1
+    old = folder.with_name(old_name(folder.name, lambda name: folder.with_name(name).exists()))
     return folder.rename(old) if folder.exists() else None
 
 
