@@ -12,7 +12,7 @@ from torch.utils.data import DataLoader, Dataset
 
 from datamodules.augmentations.reference import reference
 from datamodules.seeding import generator_at
-from tests.benchmarks.step import HARD, epoch_against_floor, image
+from tests.benchmarks.step import HARD, image, in_both_precisions
 from tests.benchmarks.timing import compare
 
 BATCH = 512  # of the configurations for CIFAR
@@ -68,6 +68,5 @@ def run() -> dict[str, dict[str, Any]]:
     """A hard view by either engine, and a step of a CIFAR ResNet-18."""
     return {
         "vision/hard_view_device_vs_worker": hard_view(),
-        "vision/step_vs_bare_fp32": epoch_against_floor(lambda: image(2), "32-true", n=3),
-        "vision/step_vs_bare_bf16": epoch_against_floor(lambda: image(1), "bf16-mixed", n=3),
+        **in_both_precisions("vision", lambda: image(2), lambda: image(2), n=3),
     }
