@@ -75,9 +75,10 @@ class ContrastiveModule(LightningModule):
 
     def training_step(self, batch: tuple[list[Any], Tensor], batch_idx: int) -> dict[str, Tensor]:
         views, target = batch
-        features = [self(view) for view in views]
-        projections = [self.projector(f) for f in features]
-        online = projections if self.predictor is None else [self.predictor(z) for z in projections]
+        with weights_cast_once(self.device.type):
+            features = [self(view) for view in views]
+            projections = [self.projector(f) for f in features]
+            online = projections if self.predictor is None else [self.predictor(z) for z in projections]
         if self.momentum_target is None:
             targets = projections[:2]
         else:
@@ -144,6 +145,16 @@ class ContrastiveModule(LightningModule):
         if logs_now(self):
             # as a tensor on the CPU: Lightning copies a number to the device, which waits for it
             self.log("train/momentum", torch.tensor(coefficient))
+
+
+def weights_cast_once(device_type: str) -> torch.autocast:
+    """Mixed precision as it is, but for weights that are cast once for all views.
+
+    Lightning 2.6 switches torch's cache of cast weights off, as what is first cast without gradients would have none
+    later. Wide layers then take a third more time.
+    """
+    enabled = torch.is_autocast_enabled(device_type)
+    return torch.autocast(device_type, torch.get_autocast_dtype(device_type), enabled, cache_enabled=True)
 
 
 def logs_now(module: LightningModule) -> bool:

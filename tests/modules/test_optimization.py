@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from functools import partial
 
 import pytest
 import torch
 from lightning.pytorch import Callback
 from lightning.pytorch.plugins import MixedPrecision
+from torch import nn
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from lightning_renyicl.lars import LARS
 from lightning_renyicl.optim import WarmupCosine
@@ -105,6 +108,49 @@ def test_precisions(build, fit, weights, domain, precision):
     assert any(not torch.equal(before[name], after[name].float()) for name in before if "backbone" in name)
     assert trainer.callback_metrics["train/loss"].isfinite()
     assert next(module.parameters()).dtype == (torch.bfloat16 if precision == "bf16-true" else torch.float32)
+
+
+class Casts(TorchDispatchMode):
+    """How often each tensor is cast."""
+
+    def __init__(self):
+        super().__init__()
+        self.of = Counter()
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        if func is torch.ops.aten._to_copy.default:
+            self.of[args[0].data_ptr()] += 1
+        return func(*args, **(kwargs or {}))
+
+
+@pytest.mark.filterwarnings("ignore:You are trying to .self.log")
+@pytest.mark.parametrize("momentum", [None, 0.9])
+def test_weights_are_cast_once_for_all_views(build, momentum):
+    module, data = build("table", momentum=momentum, samples=16)
+    data.setup("fit")
+    batch = data.train_batch(next(iter(data.train_dataloader())))
+    cached = torch.is_autocast_cache_enabled()
+    with MixedPrecision("bf16-mixed", "cpu").forward_context():
+        with torch.no_grad():  # these casts have no gradients and must not be taken for the step's
+            module(batch[0][0])
+        with Casts() as casts:
+            loss = module.training_step(batch, 0)["loss"]
+    loss.backward()
+    weights = [
+        layer.weight for layer in module.modules() if isinstance(layer, nn.Linear) and layer.weight.requires_grad
+    ]
+    assert len(weights) > 2
+    assert [casts.of[weight.data_ptr()] for weight in weights] == [1] * len(weights)
+    gradients = [weight.grad for weight in weights]
+    assert all(gradient.any() for gradient in gradients)
+    assert torch.is_autocast_cache_enabled() == cached
+
+    module.zero_grad()
+    with torch.autocast("cpu", torch.bfloat16):
+        expected = module.training_step(batch, 0)["loss"]
+    expected.backward()
+    assert torch.equal(loss, expected)
+    assert all(map(torch.equal, gradients, [weight.grad for weight in weights]))
 
 
 def test_a_half_precision_average_would_stand_still(build, fit):
