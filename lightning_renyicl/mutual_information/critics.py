@@ -24,10 +24,15 @@ class JointCritic(nn.Module):
     Args:
         in_features: D.
         width: of the hidden layer.
+
+    Raises:
+        ValueError: a width below 1.
     """
 
     def __init__(self, in_features: int, width: int = 256) -> None:
         super().__init__()
+        if width < 1:
+            raise ValueError(f"width must be at least 1, got {width}")
         self.hidden = nn.Linear(2 * in_features, width)
         self.score = nn.Linear(width, 1)
 
@@ -50,10 +55,15 @@ class SeparableCritic(nn.Module):
         in_features: D.
         width: of the hidden layers.
         embedding: numbers of an embedding.
+
+    Raises:
+        ValueError: a width or an embedding below 1.
     """
 
     def __init__(self, in_features: int, width: int = 256, embedding: int = 32) -> None:
         super().__init__()
+        if width < 1 or embedding < 1:
+            raise ValueError(f"width and embedding must be at least 1, got {width} and {embedding}")
         self.x, self.y = (
             nn.Sequential(nn.Linear(in_features, width), nn.ReLU(), nn.Linear(width, embedding)) for _ in range(2)
         )

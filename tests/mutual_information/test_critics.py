@@ -1,5 +1,7 @@
 """Critics pair by pair."""
 
+from functools import partial
+
 import pytest
 import torch
 
@@ -65,3 +67,11 @@ def test_split_scores():
 def test_scores_that_are_not_of_pairs(shape):
     with pytest.raises(ValueError, match="expected scores"):
         split_scores(torch.zeros(shape))
+
+
+@pytest.mark.parametrize(
+    "build", [partial(JointCritic, width=0), partial(SeparableCritic, width=0), partial(SeparableCritic, embedding=0)]
+)
+def test_layers_without_units(build):
+    with pytest.raises(ValueError, match="must be at least 1, got"):
+        build(3)
