@@ -114,9 +114,9 @@ def resample_weights(start: Tensor, side: Tensor, length: int, size: int) -> Ten
     step = side / size
     centre = start + (torch.arange(size, device=start.device).view(1, -1, 1) + 0.5) * step  # [N, size, 1]
     pixel = torch.arange(length, device=start.device) + 0.5  # [length]
-    weight = (1 - (pixel - centre).abs() / step.clamp(min=1)).clamp(min=0)  # [N, size, length]
-    weight = weight * ((pixel > start) & (pixel < start + side))
-    return weight / weight.sum(-1, keepdim=True)
+    weight = (pixel - centre).abs_().div_(step.clamp(min=1)).neg_().add_(1).clamp_(0)  # [N, size, length]
+    weight *= (pixel > start) & (pixel < start + side)
+    return weight.div_(weight.sum(-1, keepdim=True))
 
 
 def resized_crop(batch: Tensor, top: Tensor, left: Tensor, height: Tensor, width: Tensor, size: int) -> Tensor:
@@ -134,7 +134,8 @@ def resized_crop(batch: Tensor, top: Tensor, left: Tensor, height: Tensor, width
     """
     rows = resample_weights(top, height, batch.shape[-2], size).to(batch.dtype)  # [N, size, H]
     columns = resample_weights(left, width, batch.shape[-1], size).to(batch.dtype)  # [N, size, W]
-    return torch.einsum("nih,nchw,njw->ncij", rows, batch, columns)
+    lines = rows.unsqueeze(1) @ batch  # [N, C, size, W]
+    return (lines.flatten(1, 2) @ columns.mT).unflatten(1, lines.shape[1:3])
 
 
 class RandomResizedCrop(Augmentation):
@@ -263,4 +264,4 @@ class Normalize(Augmentation):
         check_images(batch)
         if self.mean.device != batch.device:
             self.to(batch.device)
-        return (batch - self.mean) / self.std
+        return (batch - self.mean).div_(self.std)

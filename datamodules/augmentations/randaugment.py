@@ -80,9 +80,8 @@ def augment(images: Tensor, operation: Tensor, argument: Tensor, cubic: Tensor) 
 
     The others are on the CPU, ``[N]``.
     """
-    device, order = images.device, (2 * operation + cubic).argsort()  # images of an operation side by side
+    device, order = images.device, operation.argsort()  # images of an operation side by side
     place = to_device(order.argsort(), device)
-    linear_turns = int(((operation == NAMES.index("Rotate")) & ~cubic).sum())
     counts = operation.bincount(minlength=NONE + 1).tolist()
     argument, cubic, order = (to_device(each, device) for each in (argument[order].float(), cubic[order], order))
     parts = dict(zip((*NAMES, None), images.index_select(0, order).split(counts), strict=True))
@@ -98,12 +97,8 @@ def augment(images: Tensor, operation: Tensor, argument: Tensor, cubic: Tensor) 
         offset = torch.cat((by[shear].unsqueeze(1) * centre, (by[shift] * width).unsqueeze(1).expand(-1, height)))
         moved = warp.slide(rows, offset, torch.cat((ways[shear], ways[shift])))
         results.append(moved.mT if shear == "ShearY" else moved)
-    turned, angle = parts["Rotate"], by["Rotate"]
-    results += [
-        warp.rotate(turned[:linear_turns], angle[:linear_turns], cubic=False),
-        warp.rotate(turned[linear_turns:], angle[linear_turns:], cubic=True),
-        parts[None],
-    ]
+    turned = parts["Rotate"]
+    results += [warp.rotate(turned, by["Rotate"], ways["Rotate"]) if len(turned) else turned, parts[None]]
     return torch.cat(results).index_select(0, place)
 
 
@@ -167,5 +162,5 @@ class RandAugment(Augmentation):
         images = batch.float().mul(255).round_().clamp_(0, 255).byte()
         for operation, argument, cubic in zip(draws.operation, draws.argument, draws.cubic, strict=True):
             images = augment(images, operation, argument, cubic)
-        acts = to_device((draws.operation != NONE).any(0), batch.device)
-        return torch.where(acts.view(-1, 1, 1, 1), images.float().div_(255).to(batch.dtype), batch)
+        same = to_device((draws.operation == NONE).all(0).nonzero().squeeze(1), batch.device)
+        return images.float().div_(255).to(batch.dtype).index_copy_(0, same, batch.index_select(0, same))

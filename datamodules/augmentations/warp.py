@@ -28,8 +28,7 @@ def slide(batch: Tensor, offset: Tensor, cubic: Tensor) -> Tensor:
     column = torch.arange(-1, width + 2, device=batch.device) + whole.long().unsqueeze(2)
     column = column.clamp_(0, width - 1).unsqueeze(1).expand(n, channels, height, -1)
     near = batch.gather(3, column).float()  # [N, C, H, W + 3]
-    between = (offset - whole).view(n, 1, height, 1)
-    weights = torch.where(cubic.view(n, 1, 1, 1, 1), _weights(between, True), F.pad(_weights(between, False), (1, 1)))
+    weights = _weights(offset - whole, cubic).view(n, 1, height, 1, 4)
     result = torch.full((n, channels, height, width), ROUNDING, device=batch.device)
     for i, weight in enumerate(weights.unbind(-1)):
         result.addcmul_(near[..., i : i + width], weight)
@@ -38,8 +37,14 @@ def slide(batch: Tensor, offset: Tensor, cubic: Tensor) -> Tensor:
     return torch.where(inside.unsqueeze(1), result.clamp_(0, 255).byte(), GREY)
 
 
-def rotate(batch: Tensor, degrees: Tensor, cubic: bool) -> Tensor:
-    """Turns images counter-clockwise about their centres by ``degrees``, ``[N]``."""
+def rotate(batch: Tensor, degrees: Tensor, cubic: Tensor) -> Tensor:
+    """Turns images counter-clockwise about their centres.
+
+    Args:
+        batch: images ``[N, C, H, W]``.
+        degrees: of each image, ``[N]``.
+        cubic: which images to interpolate by a cubic, ``[N]``.
+    """
     n, channels, height, width = batch.shape
     angle = degrees.deg2rad().view(n, 1, 1)
     cos, sin = angle.cos(), angle.sin()
@@ -50,26 +55,25 @@ def rotate(batch: Tensor, degrees: Tensor, cubic: bool) -> Tensor:
     inside = ((x >= 0) & (x < width) & (y >= 0) & (y < height)).unsqueeze(1)
     x, y = x - 0.5, y - 0.5
     left, top = x.floor(), y.floor()
-    columns, rows = (_taps(first.long(), length, cubic) for first, length in ((left, width), (top, height)))
-    across, along = _weights(x - left, cubic).unbind(-1), _weights(y - top, cubic).unbind(-1)
-    # the three bytes of a pixel as one number, so that each pixel is looked up once
-    pixels = F.pad(batch.permute(0, 2, 3, 1), (0, 1)).view(torch.int32).flatten()  # [N·H·W]
-    image = torch.arange(n, device=batch.device).view(n, 1, 1) * (height * width)
-    places = torch.stack([row * width + image + column for row in rows for column in columns], -1)  # [N, H, W, T]
-    weights = torch.stack([row * column for row in along for column in across], -1)
-    found = pixels.take(places)
-    moved = torch.stack([((found >> 8 * c & 255) * weights).sum(-1) for c in range(channels)], 1)  # [N, C, H, W]
+    near = torch.arange(-1, 3, device=batch.device, dtype=torch.int32)
+    first = torch.arange(n, device=batch.device, dtype=torch.int32).mul_(height * width).view(n, 1, 1, 1)
+    column = (left.int().unsqueeze(3) + near).clamp_(0, width - 1)  # [N, H, W, 4]
+    row = (top.int().unsqueeze(3) + near).clamp_(0, height - 1).mul_(width).add_(first)
+    # a sum of 16 weighted pixels for each place
+    places = (row.unsqueeze(4) + column.unsqueeze(3)).view(-1, 16)
+    weights = (_weights(y - top, cubic).unsqueeze(4) * _weights(x - left, cubic).unsqueeze(3)).view(-1, 16)
+    pixels = batch.permute(0, 2, 3, 1).reshape(-1, channels).float()
+    moved = F.embedding_bag(places, pixels, per_sample_weights=weights, mode="sum")
+    moved = moved.view(n, height, width, channels).permute(0, 3, 1, 2)
     return torch.where(inside, (moved + ROUNDING).clamp_(0, 255).byte(), GREY)
 
 
-def _taps(first: Tensor, length: int, cubic: bool) -> list[Tensor]:
-    """The 2 or 4 pixels of a row that count for a place whose left or upper neighbour is ``first``."""
-    return [(first + i).clamp_(0, length - 1) for i in ((-1, 0, 1, 2) if cubic else (0, 1))]
+def _weights(place: Tensor, cubic: Tensor) -> Tensor:
+    """Of 4 pixels in a row for a place in 0..1 between the middle ones.
 
-
-def _weights(place: Tensor, cubic: bool) -> Tensor:
-    """Of 2 or 4 pixels for a place in 0..1 between the middle ones, ``[...]`` to ``[..., 2]`` or ``[..., 4]``."""
-    if not cubic:
-        return torch.stack((1 - place, place), -1)
+    Shapes: ``place`` ``[N, ...]`` and ``cubic`` ``[N]`` to ``[N, ..., 4]``.
+    """
     square, cube = place**2, place**3
-    return torch.stack((2 * square - cube - place, 1 - 2 * square + cube, place + square - cube, cube - square), -1)
+    by_cubic = torch.stack((2 * square - cube - place, 1 - 2 * square + cube, place + square - cube, cube - square), -1)
+    by_distance = F.pad(torch.stack((1 - place, place), -1), (1, 1))
+    return torch.where(cubic.view(-1, *[1] * place.ndim), by_cubic, by_distance)

@@ -96,12 +96,16 @@ def translate_x(batch, share, cubic):
     return warp.slide(batch, offset, torch.full((len(batch),), cubic))
 
 
+def rotate(batch, degrees, cubic):
+    return warp.rotate(batch, degrees, torch.full((len(batch),), cubic))
+
+
 MOVES = [
     (shear_x, timm.shear_x, (-0.297, -0.1013, 0.0, 0.1637, 0.2999)),
     (lambda *a: shear_x(a[0].mT, *a[1:]).mT, timm.shear_y, (-0.297, -0.1013, 0.0, 0.1637, 0.2999)),
     (translate_x, timm.translate_x_rel, (-0.4487, -0.1013, 0.0, 0.1717, 0.4491, 1.2)),
     (lambda *a: translate_x(a[0].mT, *a[1:]).mT, timm.translate_y_rel, (-0.4487, -0.1013, 0.0, 0.1717, 0.4491, -1.2)),
-    (warp.rotate, timm.rotate, (-29.83, -10.1, 0.0, 0.173, 15.7, 30.0, 171.3)),
+    (rotate, timm.rotate, (-29.83, -10.1, 0.0, 0.173, 15.7, 30.0, 171.3)),
 ]
 
 
@@ -131,14 +135,15 @@ def test_each_image_has_its_own_argument():
     for operation in (operations.brightness, operations.contrast, operations.color, operations.sharpness):
         alone = [operation(image.unsqueeze(0), one.unsqueeze(0)) for image, one in zip(batch, by, strict=True)]
         assert torch.equal(operation(batch, by), torch.cat(alone))
-    for move in (*(lambda *a, f=f: f(*a, True) for f in (shear_x, translate_x, warp.rotate)),):
+    for move in (*(lambda *a, f=f: f(*a, True) for f in (shear_x, translate_x, rotate)),):
         alone = [move(image.unsqueeze(0), one.unsqueeze(0)) for image, one in zip(batch, by, strict=True)]
         assert torch.equal(move(batch, by), torch.cat(alone))
 
 
 def test_interpolation_is_each_images_own():
     batch, cubic = crops(32, 32), torch.tensor([True, False] * 3)
-    offset = torch.full((6, 32), 3.3)
-    mixed = warp.slide(batch, offset, cubic)
-    for way in (True, False):
-        assert torch.equal(mixed[cubic == way], warp.slide(batch, offset, torch.full((6,), way))[cubic == way])
+    for move, by in ((warp.slide, torch.full((6, 32), 3.3)), (warp.rotate, torch.full((6,), 21.0))):
+        mixed = move(batch, by, cubic)
+        for way in (True, False):
+            assert torch.equal(mixed[cubic == way], move(batch, by, torch.full((6,), way))[cubic == way])
+        assert not torch.equal(mixed, move(batch, by, ~cubic))
