@@ -148,10 +148,10 @@ class ContrastiveModule(LightningModule):
 
 
 def weights_cast_once(device_type: str) -> torch.autocast:
-    """Mixed precision as it is, but for weights that are cast once for all views.
+    """Mixed precision, if it is on, with weights that are cast once for all views; their gradients add up as cast.
 
     Lightning 2.6 switches torch's cache of cast weights off, as what is first cast without gradients would have none
-    later. Wide layers then take a third more time.
+    later. Steps of wide networks then take up to a third longer. A momentum target's weights are cast for each view.
     """
     enabled = torch.is_autocast_enabled(device_type)
     return torch.autocast(device_type, torch.get_autocast_dtype(device_type), enabled, cache_enabled=True)
