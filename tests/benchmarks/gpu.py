@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sys
 import warnings
 from pathlib import Path
 from typing import Any
@@ -37,6 +38,8 @@ def hard_view(device: torch.device) -> dict[str, Any]:
 
 def main() -> None:
     """Prints a line a benchmark and merges them into ``results/bench.json``."""
+    if not torch.cuda.is_available():
+        sys.exit("error: torch finds no CUDA GPU on this machine, and these benchmarks are of one")
     warnings.filterwarnings("ignore")
     logging.getLogger("lightning.pytorch").setLevel(logging.ERROR)
     device = torch.device("cuda", 0)
