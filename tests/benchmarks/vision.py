@@ -61,7 +61,8 @@ def hard_view() -> dict[str, Any]:
             HARD(batch, generator_at(number))
 
     worker()  # starts the processes
-    return compare(worker, device, n=5)
+    device()
+    return compare(worker, device, n=9)
 
 
 def run() -> dict[str, dict[str, Any]]:

@@ -164,7 +164,7 @@ def test_every_image_configuration_takes_a_step(tmp_path, monkeypatch, name):
     small = [
         *("--data.batch_size=4", "--data.num_samples=40", "--trainer.limit_train_batches=1"),
         *("--trainer.limit_val_batches=1", "--trainer.precision=32", "--trainer.accelerator=cpu"),
-        *("--model.backbone.init_args.width=8", "--trainer.enable_checkpointing=false"),
+        *("--model.backbone.init_args.width=16", "--trainer.enable_checkpointing=false"),
     ]
     command = cli.run(["fit", *configs, *quiet, *small])
     assert command.trainer.global_step == 1
