@@ -7,7 +7,7 @@ from torch import Generator, Tensor
 
 from datamodules.augmentations.base import Augmentation
 from datamodules.augmentations.host import on_host, to_device
-from datamodules.augmentations.image import check_images, check_probability
+from datamodules.augmentations.image import check_images, check_probability, choose
 
 
 def blur_matrix(sigma: Tensor, length: int, radius: int) -> Tensor:
@@ -57,7 +57,7 @@ class GaussianBlur(Augmentation):
 
     def forward(self, batch: Tensor, generator: Generator) -> Tensor:
         host, (height, width) = on_host(generator), check_images(batch).shape[-2:]
-        rows = (torch.rand(len(batch), generator=host) < self.probability).nonzero().squeeze(1)
+        rows = choose(len(batch), self.probability, host)
         share = torch.rand(len(rows), generator=host)
         rows = to_device(rows, batch.device)
         sigma = to_device(self.sigma[0] + (self.sigma[1] - self.sigma[0]) * share, batch.device)

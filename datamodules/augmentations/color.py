@@ -7,7 +7,7 @@ from torch import Generator, Tensor
 
 from datamodules.augmentations.base import Augmentation
 from datamodules.augmentations.host import on_host, to_device
-from datamodules.augmentations.image import check_images, check_probability, check_range, chosen
+from datamodules.augmentations.image import change_some, check_images, check_probability, check_range
 
 BRIGHTNESS, CONTRAST, SATURATION, HUE = range(4)
 
@@ -36,11 +36,11 @@ def blend_(batch: Tensor, operation: Tensor, factor: Tensor) -> None:
     torch.addcmul(reference.mul_(rest), batch, factor, out=batch).clamp_(0, 1)
 
 
-def rotate_hue(batch: Tensor, shift: Tensor) -> Tensor:
-    """Turns each image's hues, saturation and value of HSV kept.
+def rotate_hue_(batch: Tensor, shift: Tensor) -> None:
+    """Turns each image's hues in place, saturation and value of HSV kept.
 
-    With value V, chroma C and hue h in sixths of the circle, 0 to 6, the channels are V − C·w with
-    w = clamp(2 − |h − 3|, 0, 1) for red, clamp(|h − 2| − 1, 0, 1) for green and clamp(|h − 4| − 1, 0, 1) for blue.
+    With value V, chroma C and hue h in sixths of the circle, 0 to 6, the channels are V − C + C·w(|h − 3|) for red,
+    V − C·w(|h − 2|) for green and V − C·w(|h − 4|) for blue, where w(x) = clamp(x, 1, 2) − 1.
 
     Args:
         batch: images ``[N, 3, H, W]``.
@@ -52,12 +52,16 @@ def rotate_hue(batch: Tensor, shift: Tensor) -> Tensor:
     # which channel is the largest, as numbers: choosing by a condition of each pixel takes a CPU several times as long
     not_red = (value - red).sign_()  # 0 or 1
     only_blue = (value - green).sign_().mul_(not_red)
-    hue = torch.lerp(torch.lerp(green - blue, blue - red, not_red), red - green, only_blue)
-    hue.div_(chroma.clamp(min=torch.finfo(batch.dtype).tiny)).add_(not_red + only_blue, alpha=2)
+    hue = torch.lerp(green - blue, blue - red, not_red).lerp_(red - green, only_blue)
+    other = chroma.clamp(min=torch.finfo(batch.dtype).tiny)  # a place for what follows: new memory costs more
+    hue.div_(other).add_(not_red.add_(only_blue), alpha=2)
     hue += 6 * shift.view(-1, 1, 1)
-    hue -= (hue / 6).floor_().mul_(6)  # [N, H, W]
-    weight = torch.stack([2 - (hue - 3).abs_(), (hue - 2).abs_() - 1, (hue - 4).abs_() - 1], 1).clamp_(0, 1)
-    return torch.addcmul(value.unsqueeze(1), chroma.unsqueeze(1), weight, value=-1)
+    hue -= torch.div(hue, 6, out=other).floor_().mul_(6)
+    low -= chroma
+    value += chroma
+    for channel, start, middle, sign in ((red, low, 3, 1), (green, value, 2, -1), (blue, value, 4, -1)):
+        weight = torch.sub(hue, middle, out=other).abs_().clamp_(1, 2)
+        torch.addcmul(start, chroma, weight, value=sign, out=channel)
 
 
 class ColorJitter(Augmentation):
@@ -125,7 +129,7 @@ class ColorJitter(Augmentation):
         for step in (0, 1, 2):
             blend(slice(ends[step], ends[3]), step)
         if self.hue:
-            changed.copy_(rotate_hue(changed, factors[: ends[3], HUE]))
+            rotate_hue_(changed, factors[: ends[3], HUE])
         for step in (1, 2, 3):
             blend(slice(ends[step - 1]), step)
         return images.index_select(0, to_device(sorting.argsort(), batch.device))
@@ -156,7 +160,7 @@ class Grayscale(Augmentation):
 
     def forward(self, batch: Tensor, generator: Generator) -> Tensor:
         check_images(batch)
-        return torch.where(chosen(batch, self.probability, generator), luma(batch), batch)
+        return change_some(batch, self.probability, generator, lambda images: luma(images).expand_as(images))
 
 
 class Solarize(Augmentation):
@@ -175,4 +179,6 @@ class Solarize(Augmentation):
 
     def forward(self, batch: Tensor, generator: Generator) -> Tensor:
         check_images(batch)
-        return torch.where(chosen(batch, self.probability, generator) & (batch >= 0.5), 1 - batch, batch)
+        return change_some(
+            batch, self.probability, generator, lambda images: torch.where(images >= 0.5, 1 - images, images)
+        )

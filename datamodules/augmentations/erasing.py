@@ -7,7 +7,7 @@ from torch import Generator, Tensor
 
 from datamodules.augmentations.base import Augmentation
 from datamodules.augmentations.host import on_host, to_device
-from datamodules.augmentations.image import check_images, check_probability, draw_sides, draw_start, first_fit
+from datamodules.augmentations.image import check_images, check_probability, choose, draw_sides, draw_start, first_fit
 
 
 class RandomErasing(Augmentation):
@@ -38,16 +38,17 @@ class RandomErasing(Augmentation):
     def forward(self, batch: Tensor, generator: Generator) -> Tensor:
         height, width = check_images(batch).shape[-2:]
         host = on_host(generator)
-        samples = (torch.rand(len(batch), generator=host) < self.probability).nonzero().squeeze(1)
+        samples = choose(len(batch), self.probability, host)
         h, w = draw_sides(len(samples), (height, width), self.area, self.RATIO, host)
         h, w, fits = first_fit((h, w), (h < height) & (w < width))
-        rows = _inside(draw_start(height, h, host), h, height) & fits.unsqueeze(1)
+        h = h * fits  # no rows of a box that does not fit
+        rows = _inside(draw_start(height, h, host), h, height)
         columns = _inside(draw_start(width, w, host), w, width)
         samples, rows, columns = (to_device(each, batch.device) for each in (samples, rows, columns))
         box = rows.view(-1, 1, height, 1) & columns.view(-1, 1, 1, width)
-        shape = (len(samples), *batch.shape[1:])
-        noise = torch.randn(shape, generator=generator, device=batch.device, dtype=batch.dtype)
-        return batch.index_copy(0, samples, torch.where(box, noise, batch.index_select(0, samples)))
+        values = int((h * w).long().sum()) * batch.shape[1]
+        noise = torch.randn(values, generator=generator, device=batch.device, dtype=batch.dtype)
+        return batch.index_copy(0, samples, batch.index_select(0, samples).masked_scatter_(box, noise))
 
 
 def _inside(start: Tensor, side: Tensor, length: int) -> Tensor:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
 from torch import Generator, Tensor
 
 from datamodules.augmentations.base import Augmentation
+from datamodules.augmentations.host import on_host, to_device
 
 TOLERANCE = 0.01
 """What resampling in reduced precision may add to pixels in [0, 1]."""
@@ -43,9 +44,15 @@ def check_range(batch: Tensor, name: str) -> None:
         raise ValueError(f"{name} needs pixels in [0, 1] and stands before Normalize, got {low:.3g} to {high:.3g}")
 
 
-def chosen(batch: Tensor, probability: float, generator: Generator) -> Tensor:
-    """Which samples an augmentation acts on: booleans ``[N, 1, 1, 1]``, each true with ``probability``."""
-    return torch.rand(len(batch), 1, 1, 1, generator=generator, device=batch.device) < probability
+def choose(n: int, probability: float, host: Generator) -> Tensor:
+    """Numbers of the samples, of ``n``, that an augmentation acts on, each with ``probability``; on the CPU."""
+    return (torch.rand(n, generator=host) < probability).nonzero().squeeze(1)
+
+
+def change_some(batch: Tensor, probability: float, generator: Generator, change: Callable[[Tensor], Tensor]) -> Tensor:
+    """A batch in which ``change``, of images to images of the same shape, acts on each with ``probability``."""
+    samples = to_device(choose(len(batch), probability, on_host(generator)), batch.device)
+    return batch.index_copy(0, samples, change(batch.index_select(0, samples)))
 
 
 def draw_sides(
@@ -233,8 +240,7 @@ class HorizontalFlip(Augmentation):
         self.probability = check_probability(probability)
 
     def forward(self, batch: Tensor, generator: Generator) -> Tensor:
-        check_images(batch)
-        return torch.where(chosen(batch, self.probability, generator), batch.flip(-1), batch)
+        return change_some(check_images(batch), self.probability, generator, lambda images: images.flip(-1))
 
 
 class Normalize(Augmentation):

@@ -80,9 +80,10 @@ def augment(images: Tensor, operation: Tensor, argument: Tensor, cubic: Tensor) 
 
     The others are on the CPU, ``[N]``.
     """
-    device, order = images.device, operation.argsort()  # images of an operation side by side
+    device, order = images.device, (2 * operation + cubic).argsort()  # of an operation side by side, cubic ones last
     place = to_device(order.argsort(), device)
     counts = operation.bincount(minlength=NONE + 1).tolist()
+    linear = int(((operation == NAMES.index("Rotate")) & ~cubic).sum())
     argument, cubic, order = (to_device(each, device) for each in (argument[order].float(), cubic[order], order))
     parts = dict(zip((*NAMES, None), images.index_select(0, order).split(counts), strict=True))
     by, ways = (dict(zip((*NAMES, None), of.split(counts), strict=True)) for of in (argument, cubic))
@@ -97,9 +98,10 @@ def augment(images: Tensor, operation: Tensor, argument: Tensor, cubic: Tensor) 
         offset = torch.cat((by[shear].unsqueeze(1) * centre, (by[shift] * width).unsqueeze(1).expand(-1, height)))
         moved = warp.slide(rows, offset, torch.cat((ways[shear], ways[shift])))
         results.append(moved.mT if shear == "ShearY" else moved)
-    turned = parts["Rotate"]
-    results += [warp.rotate(turned, by["Rotate"], ways["Rotate"]) if len(turned) else turned, parts[None]]
-    return torch.cat(results).index_select(0, place)
+    for way, some in ((False, slice(linear)), (True, slice(linear, None))):
+        turned = parts["Rotate"][some]
+        results.append(warp.rotate(turned, by["Rotate"][some], way) if len(turned) else turned)
+    return torch.cat([*results, parts[None]]).index_select(0, place)
 
 
 class RandAugment(Augmentation):

@@ -28,22 +28,24 @@ def slide(batch: Tensor, offset: Tensor, cubic: Tensor) -> Tensor:
     column = torch.arange(-1, width + 2, device=batch.device) + whole.long().unsqueeze(2)
     column = column.clamp_(0, width - 1).unsqueeze(1).expand(n, channels, height, -1)
     near = batch.gather(3, column).float()  # [N, C, H, W + 3]
-    weights = _weights(offset - whole, cubic).view(n, 1, height, 1, 4)
+    part = offset - whole
+    zero, way = torch.zeros_like(part), cubic.unsqueeze(1)
     result = torch.full((n, channels, height, width), ROUNDING, device=batch.device)
-    for i, weight in enumerate(weights.unbind(-1)):
+    for i, (by_cubic, by_distance) in enumerate(zip(_cubic(part), (zero, *_linear(part), zero), strict=True)):
+        weight = torch.where(way, by_cubic, by_distance).view(n, 1, height, 1)
         result.addcmul_(near[..., i : i + width], weight)
     place = torch.arange(width, device=batch.device) + 0.5 + offset.unsqueeze(2)  # [N, H, W]
     inside = (place >= 0) & (place < width)
     return torch.where(inside.unsqueeze(1), result.clamp_(0, 255).byte(), GREY)
 
 
-def rotate(batch: Tensor, degrees: Tensor, cubic: Tensor) -> Tensor:
+def rotate(batch: Tensor, degrees: Tensor, cubic: bool) -> Tensor:
     """Turns images counter-clockwise about their centres.
 
     Args:
         batch: images ``[N, C, H, W]``.
         degrees: of each image, ``[N]``.
-        cubic: which images to interpolate by a cubic, ``[N]``.
+        cubic: whether to interpolate by a cubic.
     """
     n, channels, height, width = batch.shape
     angle = degrees.deg2rad().view(n, 1, 1)
@@ -55,25 +57,29 @@ def rotate(batch: Tensor, degrees: Tensor, cubic: Tensor) -> Tensor:
     inside = ((x >= 0) & (x < width) & (y >= 0) & (y < height)).unsqueeze(1)
     x, y = x - 0.5, y - 0.5
     left, top = x.floor(), y.floor()
-    near = torch.arange(-1, 3, device=batch.device, dtype=torch.int32)
-    first = torch.arange(n, device=batch.device, dtype=torch.int32).mul_(height * width).view(n, 1, 1, 1)
-    column = (left.int().unsqueeze(3) + near).clamp_(0, width - 1)  # [N, H, W, 4]
-    row = (top.int().unsqueeze(3) + near).clamp_(0, height - 1).mul_(width).add_(first)
-    # a sum of 16 weighted pixels for each place
-    places = (row.unsqueeze(4) + column.unsqueeze(3)).view(-1, 16)
-    weights = (_weights(y - top, cubic).unsqueeze(4) * _weights(x - left, cubic).unsqueeze(3)).view(-1, 16)
-    pixels = batch.permute(0, 2, 3, 1).reshape(-1, channels).float()
-    moved = F.embedding_bag(places, pixels, per_sample_weights=weights, mode="sum")
-    moved = moved.view(n, height, width, channels).permute(0, 3, 1, 2)
-    return torch.where(inside, (moved + ROUNDING).clamp_(0, 255).byte(), GREY)
+    weights = _cubic if cubic else _linear
+    across, along = weights(x - left), weights(y - top)
+    weight = torch.stack([a * b for a in along for b in across], -1)  # [N, H, W, 4 or 16]
+    # rows of pixels one after the other, with enough of the edge around each image that none next to a place is missing
+    edge = len(across) // 2
+    line = width + 2 * edge
+    pixels = F.pad(batch.float(), (edge,) * 4, mode="replicate").permute(0, 2, 3, 1).reshape(-1, channels)
+    image = torch.arange(n, device=batch.device, dtype=torch.int32).mul_((height + 2 * edge) * line).view(n, 1, 1)
+    first = top.clamp_(-1, height - 1).int().mul_(line) + left.clamp_(-1, width - 1).int() + image
+    near = torch.arange(1, 2 * edge + 1, device=batch.device, dtype=torch.int32)
+    places = first.view(-1, 1) + (near.unsqueeze(1) * line + near).view(-1)
+    moved = F.embedding_bag(places, pixels, per_sample_weights=weight.flatten(0, 2), mode="sum")
+    moved = (moved + ROUNDING).clamp_(0, 255).byte().view(n, height, width, channels)
+    return torch.where(inside, moved.permute(0, 3, 1, 2).contiguous(), GREY)
 
 
-def _weights(place: Tensor, cubic: Tensor) -> Tensor:
-    """Of 4 pixels in a row for a place in 0..1 between the middle ones.
+def _linear(place: Tensor) -> tuple[Tensor, ...]:
+    """Weights of 2 pixels in a row for a place in 0..1 between them."""
+    return 1 - place, place
 
-    Shapes: ``place`` ``[N, ...]`` and ``cubic`` ``[N]`` to ``[N, ..., 4]``.
-    """
-    square, cube = place**2, place**3
-    by_cubic = torch.stack((2 * square - cube - place, 1 - 2 * square + cube, place + square - cube, cube - square), -1)
-    by_distance = F.pad(torch.stack((1 - place, place), -1), (1, 1))
-    return torch.where(cubic.view(-1, *[1] * place.ndim), by_cubic, by_distance)
+
+def _cubic(place: Tensor) -> tuple[Tensor, ...]:
+    """Weights of 4 pixels in a row for a place in 0..1 between the middle ones."""
+    square = place * place
+    cube = square * place
+    return 2 * square - cube - place, 1 - 2 * square + cube, place + square - cube, cube - square
