@@ -44,9 +44,9 @@ class RandomErasing(Augmentation):
         h = h * fits  # no rows of a box that does not fit
         rows = _inside(draw_start(height, h, host), h, height)
         columns = _inside(draw_start(width, w, host), w, width)
+        values = int((rows.sum(1) * columns.sum(1)).sum()) * batch.shape[1]
         samples, rows, columns = (to_device(each, batch.device) for each in (samples, rows, columns))
         box = rows.view(-1, 1, height, 1) & columns.view(-1, 1, 1, width)
-        values = int((h * w).long().sum()) * batch.shape[1]
         noise = torch.randn(values, generator=generator, device=batch.device, dtype=batch.dtype)
         return batch.index_copy(0, samples, batch.index_select(0, samples).masked_scatter_(box, noise))
 
