@@ -172,7 +172,7 @@ class ImageBatches(Dataset):
         for row in index.tolist():
             image = image_at(self.rows, row)
             for number, (view, cut) in enumerate(zip(views, self.cuts, strict=True)):
-                view.append(cut(image, generator_at(self.seed, epoch, row, number)))
+                view.append(cut(image, generator_at(self.seed, epoch, row, number, 0)))  # a batch's have four numbers
         return [self._stack(view, index) for view in views], self.target[index]
 
     def _stack(self, images: list[Tensor], index: Tensor) -> Tensor:

@@ -113,8 +113,7 @@ class RenyiCLI(LightningCLI):
             if self.folder.path != path:
                 keys = run_folder.differing_keys(RunFolder(path), plain)
                 rank_zero_info(f"{path} holds another configuration ({keys}); this one runs in {self.folder.path}")
-            # A job that its cluster has restarted goes on where it stopped, whatever its command says.
-            self.fresh = config.fresh and os.environ.get("SLURM_RESTART_COUNT", "0") == "0"
+            self.fresh = config.fresh and not restarted()
             if self.fresh:
                 # no process writes before all have met, and with this flag none reads either
                 rank_zero_only(self.folder.clear)()
@@ -194,11 +193,16 @@ class RenyiCLI(LightningCLI):
         kwargs = super()._prepare_subcommand_kwargs(subcommand)
         if subcommand == "predict":
             kwargs["return_predictions"] = False  # they are in the file, and all of them may not fit in memory
-        continues = subcommand == "fit" and not self.fresh and self.folder.checkpoint.exists()
-        if continues and kwargs.get("ckpt_path") is None:
-            rank_zero_info(f"continuing {self.folder.path} from {self.folder.checkpoint.name}")
-            kwargs["ckpt_path"] = str(self.folder.checkpoint)
+        latest = self.folder.latest if subcommand == "fit" and not self.fresh else None
+        if latest is not None and (kwargs.get("ckpt_path") is None or restarted()):
+            rank_zero_info(f"continuing {self.folder.path} from {latest.name}")
+            kwargs["ckpt_path"] = str(latest)
         return kwargs
+
+
+def restarted() -> bool:
+    """Whether a cluster has restarted this job, which then goes on where it stopped, whatever its command says."""
+    return os.environ.get("SLURM_RESTART_COUNT", "0") != "0"
 
 
 def check_configs(files: list[str]) -> None:

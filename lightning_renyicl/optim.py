@@ -53,6 +53,8 @@ class WarmupCosine(LRScheduler):
         """Restores the step, not the length: a run that is continued for longer follows the longer schedule."""
         lengths = {"total_steps": self.total_steps, "warmup_steps": self.warmup_steps}
         super().load_state_dict({**state_dict, **lengths})
+        for group, rate in zip(self.optimizer.param_groups, self.get_lr(), strict=True):
+            group["lr"] = rate  # of this length; the optimizer came with that of the other
 
     def get_lr(self) -> list[float | Tensor]:
         return [base * self.factor(self.last_epoch) for base in self.base_lrs]

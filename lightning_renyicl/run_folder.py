@@ -15,7 +15,17 @@ import yaml
 _COSMETIC = ("default_root_dir", "enable_progress_bar", "enable_model_summary", "profiler")
 MACHINE_KEYS = ("accelerator", "devices", "num_nodes", "strategy")
 """Keys of the trainer that say where something runs, not what."""
-_WRITTEN = ("config.yaml", "metrics.csv", "hparams.yaml", "events.out.tfevents.*", "result.json*", "error.log")
+_REQUEUE = "hpc_ckpt_*.ckpt"
+"""Checkpoints that Lightning saves when a cluster is about to stop a job."""
+_WRITTEN = (
+    "config.yaml",
+    "metrics.csv",
+    "hparams.yaml",
+    "events.out.tfevents.*",
+    "result.json*",
+    "error.log",
+    _REQUEUE,
+)
 
 
 @dataclass(frozen=True)
@@ -31,8 +41,14 @@ class RunFolder:
 
     @property
     def checkpoint(self) -> Path:
-        """The checkpoint that an unfinished run continues from."""
+        """The checkpoint of the last whole epoch."""
         return self.path / "checkpoints" / "last.ckpt"
+
+    @property
+    def latest(self) -> Path | None:
+        """The newest checkpoint, which an unfinished run continues from; None before there is one."""
+        found = [path for path in (self.checkpoint, *self.path.glob(_REQUEUE)) if path.exists()]
+        return max(found, key=lambda path: path.stat().st_mtime_ns, default=None)
 
     @property
     def metrics(self) -> dict[str, float | None] | None:
@@ -60,7 +76,7 @@ class RunFolder:
         """Leaves the traceback of a failure in ``error.log``; a run that made no step leaves the folder free."""
         self.path.mkdir(parents=True, exist_ok=True)
         (self.path / "error.log").write_text(text)
-        if not started and not self.checkpoint.exists():
+        if not started and self.latest is None:
             self.config.unlink(missing_ok=True)
 
     def forget_error(self) -> None:

@@ -18,9 +18,11 @@ import torch.distributed as dist
 from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
+from lightning_renyicl.callbacks import OnlineProbe
 from lightning_renyicl.distributed import gather, rank, world_group, world_size
 from lightning_renyicl.encoders import GIN, MLP, ResNet
 from lightning_renyicl.heads import MLPHead
+from lightning_renyicl.modules.base import feature_std
 from lightning_renyicl.momentum import MomentumTarget
 from lightning_renyicl.mutual_information import MutualInformation
 from lightning_renyicl.objectives import CPC, DV, MLCPC, NWJ, RMLCPC, Objective, Renyi, functional
@@ -182,6 +184,23 @@ def information(position: int, world: int) -> dict[str, Tensor]:
     return found
 
 
+def watched(position: int, world: int) -> dict[str, Tensor]:
+    """The spread of features, and a probe's gradient of samples of which one process knows fewer labels."""
+    torch.manual_seed(1)
+    features = torch.randn(SAMPLES, 6)
+    # each share has these values, so that BatchNorm's statistics of a share are those of the whole
+    features[:] = features[: SAMPLES // 4].repeat(4, 1)
+    target = torch.arange(SAMPLES) % 3
+    target[: SAMPLES // 4 - 1] = -1
+    callback = OnlineProbe()
+    callback._build(6, 3, torch.device("cpu"))
+    outputs = {"features": slice_of(features, position, world), "target": slice_of(target, position, world)}
+    callback.on_train_batch_end(None, None, outputs, None, 0)
+    gradient = callback.probe[1].weight.grad
+    spread = torch.randn(SAMPLES, 6) + torch.arange(SAMPLES).unsqueeze(1) / 8
+    return {"spread": feature_std(slice_of(spread, position, world)), "gradient": gradient}
+
+
 def main(position: int, world: int, folder: Path) -> None:
     torch.set_num_threads(1)
     store = dist.FileStore(str(folder / "store"), world)
@@ -192,6 +211,7 @@ def main(position: int, world: int, folder: Path) -> None:
         "functions": {name: functional_outcome(name, position, world) for name in BOUNDS},
         "negatives": negatives(position, world),
         "information": information(position, world),
+        "watched": watched(position, world),
         "gathered": gathered,
         "place": (rank(world_group()), world_size(world_group())),
     }
@@ -258,6 +278,9 @@ def test_processes_agree_with_one(world, alone, tmp_path, subtests):
     assert whole_information["invalid, alpha=0.3"] > 0
     for result in results:
         torch.testing.assert_close(result["information"], whole_information, rtol=1e-5, atol=1e-6)
+    whole_watched = watched(0, 1)
+    for result in results:
+        torch.testing.assert_close(result["watched"], whole_watched, rtol=1e-5, atol=1e-6)
     for position, result in enumerate(results):
         assert result["place"] == (position, world)
         assert result["gathered"].tolist() == [[float(other)] * 2 for other in range(world)]

@@ -82,6 +82,21 @@ def test_resumed_schedule_continues():
     assert rest.get_last_lr() == whole.get_last_lr() == [whole.factor(9)]
 
 
+def test_a_schedule_continued_for_longer_goes_on_at_once():
+    """The optimizer's own state still has the end of the shorter one, a rate of 0."""
+    optimizer = torch.optim.SGD([nn.Parameter(torch.zeros(1))], lr=1.0)
+    shorter = WarmupCosine(optimizer, 8, 4, 1.0)
+    for _ in range(8):
+        optimizer.step()
+        shorter.step()
+    assert shorter.get_last_lr() == [0.0]
+    other = torch.optim.SGD([nn.Parameter(torch.zeros(1))], lr=1.0)
+    longer = WarmupCosine(other, 16, 4, 1.0)
+    other.load_state_dict(optimizer.state_dict())
+    longer.load_state_dict(shorter.state_dict())
+    assert other.param_groups[0]["lr"] == pytest.approx(longer.factor(8)) != 0
+
+
 def test_negative_warmup():
     with pytest.raises(ValueError, match="must not be negative, got -1"):
         rates(1, 10, 5, -1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 
 import pytest
 import yaml
@@ -131,12 +132,26 @@ def test_error_log_comes_and_goes(tmp_path):
     assert not (tmp_path / "new/error.log").exists()
 
 
+def test_latest_is_the_newest_checkpoint(tmp_path):
+    folder = RunFolder(tmp_path)
+    assert folder.latest is None
+    folder.checkpoint.parent.mkdir()
+    requeue = tmp_path / "hpc_ckpt_1.ckpt"
+    for age, path in enumerate((requeue, folder.checkpoint)):
+        path.touch()
+        os.utime(path, (age, age))
+        assert folder.latest == path
+    os.utime(requeue, (2, 2))
+    assert folder.latest == requeue
+
+
 def test_clear_takes_runs_alone(tmp_path):
     RunFolder(tmp_path / "none").clear()
     (tmp_path / "mine").mkdir()
     RunFolder(tmp_path / "mine").clear()
     assert (tmp_path / "mine").exists()
     run = occupy(tmp_path / "run")
+    (run / "hpc_ckpt_3.ckpt").touch()
     (run / "thesis.tex").touch()
     RunFolder(run).clear()
     assert [path.name for path in run.iterdir()] == ["thesis.tex"]

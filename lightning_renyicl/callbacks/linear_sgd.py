@@ -66,7 +66,7 @@ class LinearSGD(FeatureProtocol):
         weights = [torch.zeros(num_classes, x.shape[1] + 1, device=x.device, requires_grad=True) for _ in rates]
         groups = [{"params": [weight], "lr": rate} for weight, rate in zip(weights, rates, strict=True)]
         optimizer = torch.optim.SGD(groups, lr=rates[0], momentum=0.9, weight_decay=self.weight_decay)
-        drops = [int(self.epochs * share) for share in (0.8, 0.9, 0.95)]
+        drops = [max(1, int(self.epochs * share)) for share in (0.8, 0.9, 0.95)]
         scheduler = torch.optim.lr_scheduler.MultiStepLR(optimizer, drops, gamma=0.2)
 
         def logits(of: Tensor, weight: Tensor) -> Tensor:

@@ -21,7 +21,7 @@ class OnlineProbe(Callback):
     The classifier sees the detached features of each training step's first view, standardised by a BatchNorm without
     parameters, and takes one Adam step on them. Its weights, optimizer and random numbers are its own, and its state is
     this callback's: the run's weights, random state, ``global_step`` and model checkpoint keys are those of a run
-    without it. On several processes the gradients are averaged, so that all hold the same probe.
+    without it. On several processes the gradient is that of the global batch, so that all hold the same probe.
 
     Logs ``online_probe/top1`` and ``online_probe/macro_top1`` (shares): on the validation split during ``fit`` and
     ``validate``, on the test split during ``test``; NaN of a split without labels. Nothing is chosen on either.
@@ -72,7 +72,10 @@ class OnlineProbe(Callback):
         with torch.autocast(features.device.type, enabled=False):
             logits = self.probe.train()(features)
             losses = F.cross_entropy(logits, target, ignore_index=-1, reduction="sum")
-        loss = losses / (target >= 0).sum().clamp(min=1)
+        labelled, group = (target >= 0).sum(), world_group()
+        if group is not None:
+            torch.distributed.all_reduce(labelled, group=group)
+        loss = losses * world_size(group) / labelled.clamp(min=1)  # the mean over processes is that of the samples
         self.optimizer.zero_grad()
         loss.backward()
         self._average_over_processes(self.probe)

@@ -8,11 +8,14 @@ from typing import Any
 
 import torch
 import torch.nn.functional as F
-from lightning.pytorch import LightningModule
+from lightning.pytorch import LightningModule, Trainer
+from lightning.pytorch.callbacks import GradientAccumulationScheduler
+from lightning.pytorch.strategies import DeepSpeedStrategy, FSDPStrategy, ModelParallelStrategy
 from torch import Tensor
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler
 
+from lightning_renyicl.distributed import world_group
 from lightning_renyicl.encoders import Backbone
 from lightning_renyicl.heads import Head
 from lightning_renyicl.momentum import MomentumTarget, cosine_momentum
@@ -101,6 +104,7 @@ class ContrastiveModule(LightningModule):
         return self.validation_step(batch, batch_idx)
 
     def configure_optimizers(self) -> Any:
+        check_trainer(self.trainer)
         optimizer = self._optimizer([p for p in self.parameters() if p.requires_grad])
         # A hook of the optimizer itself runs once for each step that happened: not for micro-batches of an accumulated
         # gradient, and not for a step that the gradient scaler skipped (but for fused optimizers, which skip inside).
@@ -120,18 +124,16 @@ class ContrastiveModule(LightningModule):
         return {"optimizer": optimizer, "lr_scheduler": {"scheduler": scheduler, "interval": "step"}}
 
     def on_train_epoch_end(self) -> None:
-        """Stops a run whose loss is not finite, before its checkpoint replaces the last good one."""
-        if self._loss is not None and not torch.isfinite(self._loss):
+        """Stops a run whose weights are not finite, before its checkpoint replaces the last good one."""
+        numbers = [x for x in (*self.parameters(), *self.buffers()) if x.is_floating_point()]
+        if self._loss is not None and not torch.stack([x.isfinite().all() for x in numbers]).all():
             raise ValueError(
-                f"the training loss is {self._loss.item()} after epoch {self.trainer.current_epoch + 1}: lower the "
-                "learning rate, and look at train/feature_std, which falls towards 0 when features collapse"
+                f"weights are not finite after epoch {self.trainer.current_epoch + 1}, the last loss is "
+                f"{self._loss.item():.4g}: lower the learning rate, and look at train/feature_std, which falls towards "
+                "0 when features collapse"
             )
 
     def _total_steps(self) -> int:
-        if self.trainer.accumulate_grad_batches < 1:
-            raise ValueError("trainer.accumulate_grad_batches must be at least 1")
-        if self.trainer.limit_train_batches == 0:
-            raise ValueError("no batch to train on: trainer.limit_train_batches leaves none")
         total_steps = self.trainer.estimated_stepping_batches
         if math.isinf(total_steps):
             raise ValueError("schedules need the length of the training: set trainer.max_epochs or trainer.max_steps")
@@ -145,6 +147,28 @@ class ContrastiveModule(LightningModule):
         if logs_now(self):
             # as a tensor on the CPU: Lightning copies a number to the device, which waits for it
             self.log("train/momentum", torch.tensor(coefficient))
+
+
+def check_trainer(trainer: Trainer) -> None:
+    """Raises ValueError for what schedules, optimizers or data don't work with."""
+    if trainer.accumulate_grad_batches < 1:
+        raise ValueError("trainer.accumulate_grad_batches must be at least 1")
+    if trainer.limit_train_batches == 0:
+        raise ValueError("no batch to train on: trainer.limit_train_batches leaves none")
+    if trainer.overfit_batches:  # type: ignore[attr-defined]
+        raise ValueError(
+            "trainer.overfit_batches cannot take these loaders apart: limit_train_batches with max_epochs does it"
+        )
+    if any(isinstance(callback, GradientAccumulationScheduler) for callback in trainer.callbacks):  # type: ignore[attr-defined]
+        raise ValueError(
+            "schedules need one number of batches a step: trainer.accumulate_grad_batches in place of "
+            "GradientAccumulationScheduler"
+        )
+    if isinstance(trainer.strategy, (FSDPStrategy, DeepSpeedStrategy, ModelParallelStrategy)):
+        raise ValueError(
+            f"{type(trainer.strategy).__name__} cuts weights into pieces, of which momentum encoder and LARS know "
+            "nothing: trainer.strategy ddp"
+        )
 
 
 def weights_cast_once(device_type: str) -> torch.autocast:
@@ -171,11 +195,20 @@ def logs_now(module: LightningModule) -> bool:
 
 
 def feature_std(features: Tensor) -> Tensor:
-    """Standard deviation of L2-normalised features over the batch, averaged over D and times sqrt(D).
+    """Standard deviation of L2-normalised features over the global batch, averaged over D and times sqrt(D).
 
     Near 1 for features spread over the sphere, near 0 for collapsed ones.
 
     Shapes: ``[N, D]`` to a scalar.
     """
-    spread = F.normalize(features.float(), dim=-1).std(0, correction=0)
-    return spread.mean() * math.sqrt(features.shape[-1])
+    unit = F.normalize(features.float(), dim=-1)
+    total = summed(torch.cat([unit.sum(0), unit.new_full((1,), len(unit))]))  # with the number of samples
+    squares = summed((unit - total[:-1] / total[-1]).square().sum(0))
+    return (squares / (total[-1] - 1).clamp(min=1)).sqrt().mean() * math.sqrt(features.shape[-1])
+
+
+def summed(x: Tensor) -> Tensor:
+    """The sum of ``x`` over all processes, in place."""
+    if (group := world_group()) is not None:
+        torch.distributed.all_reduce(x, group=group)
+    return x

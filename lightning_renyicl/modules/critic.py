@@ -29,7 +29,7 @@ class CriticModule(LightningModule):
     objective's best critic, ``train/estimate``, with the other one, ``train/other``, and what is known, ``train/nats``.
     For CPC that normaliser is each anchor's own, else the batch's; ``train/invalid`` is the share of pairs for which
     the batch's finds no ratio. Such pairs are left out of its mean, and they are those of high scores. Scores are
-    float32 in any precision.
+    float32 in mixed precision.
 
     Args:
         critic: builds from D a network that scores every x with every y.

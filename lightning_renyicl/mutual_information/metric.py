@@ -42,7 +42,7 @@ class MutualInformation(Metric):
         if alpha is not None:
             check_ratio_alpha(alpha)
         self.alpha = alpha
-        self.add_state("total", torch.zeros(()), dist_reduce_fx="sum")
+        self.add_state("total", torch.zeros((), dtype=torch.float32), dist_reduce_fx="sum")
         self.add_state("pairs", torch.zeros((), dtype=torch.long), dist_reduce_fx="sum")
         self.add_state("invalid", torch.zeros((), dtype=torch.long), dist_reduce_fx="sum")
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import signal
 
 import pytest
@@ -105,6 +107,30 @@ def test_fresh_is_not_for_a_job_that_its_cluster_restarts(command, tmp_path, fak
     monkeypatch.setenv("SLURM_RESTART_COUNT", "1")
     assert command("fit", "--config", fake, "--fresh", "true").code == 0
     assert any("is finished" in message for message in caplog.messages)
+
+
+def test_what_a_cluster_had_saved_is_gone_on_from(command, tmp_path, fake, monkeypatch, caplog):
+    """If newer than the last epoch's; by a restarted job, even if it was submitted with another checkpoint."""
+    caplog.set_level("INFO")
+    assert command("fit", "--config", fake).code == 0
+    run = tmp_path / "runs/fake/seed0"
+    last = run / "checkpoints/last.ckpt"
+    shutil.copy(last, run / "hpc_ckpt_1.ckpt")
+    shutil.copy(last, tmp_path / "other.ckpt")
+
+    def source(*args):
+        (run / "result.json").unlink()
+        caplog.clear()
+        assert command("fit", "--config", fake, *args).code == 0
+        (found,) = {message for message in caplog.messages if "continuing" in message} or {None}
+        return found
+
+    assert source() == "continuing runs/fake/seed0 from hpc_ckpt_1.ckpt"
+    assert source("--ckpt_path", "other.ckpt") is None
+    monkeypatch.setenv("SLURM_RESTART_COUNT", "1")
+    assert source("--ckpt_path", "other.ckpt") == "continuing runs/fake/seed0 from hpc_ckpt_1.ckpt"
+    os.utime(run / "hpc_ckpt_1.ckpt", (0, 0))
+    assert source() == "continuing runs/fake/seed0 from last.ckpt"
 
 
 @pytest.mark.parametrize("rank", [0, 1])

@@ -72,7 +72,7 @@ MISTAKES = {
     "not finite": (
         None,
         ["--model.optimizer.lr", "1e30"],
-        "the training loss is nan after epoch 1: lower the learning",
+        "weights are not finite after epoch 1, the last loss is nan: lower the learning",
     ),
     "random seed": (None, ["--seed_everything", "true"], "seed_everything"),
     "nothing at all": ("fit", [], "required: fit.data, fit.model (a --config gives them)"),

@@ -9,7 +9,9 @@ from functools import partial
 import pytest
 import torch
 from lightning.pytorch import Callback
+from lightning.pytorch.callbacks import GradientAccumulationScheduler
 from lightning.pytorch.plugins import MixedPrecision
+from lightning.pytorch.strategies import FSDPStrategy, ModelParallelStrategy
 from torch import nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
@@ -48,6 +50,39 @@ def test_one_warmup_and_one_cosine(build, fit, arguments, steps, warmup):
     assert falling == sorted(falling, reverse=True)
     assert 0 < falling[-1] < falling[0] / 2
     assert rates.last == pytest.approx(0.0, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"callbacks": [GradientAccumulationScheduler({1: 2})]}, "in place of GradientAccumulationScheduler"),
+        ({"overfit_batches": 2}, "overfit_batches"),
+        ({"accumulate_grad_batches": 0}, "accumulate_grad_batches must be at least 1"),
+    ],
+)
+def test_what_schedules_do_not_work_with_is_refused(build, fit, arguments, message):
+    with pytest.raises(ValueError, match=message):
+        fit(build(), **arguments)
+
+
+def test_strategies_that_cut_weights_are_refused(build, fit):
+    module, _ = build(momentum=0.9)
+    module.trainer = trainer = fit(build())
+    for strategy in (FSDPStrategy(), ModelParallelStrategy()):
+        trainer._accelerator_connector.strategy = strategy
+        with pytest.raises(ValueError, match=f"{type(strategy).__name__} cuts weights"):
+            module.configure_optimizers()
+
+
+def test_a_step_that_the_scaler_skipped_ends_no_run(build, fit):
+    """The last batch of the epoch overflows, and weights stay finite."""
+
+    class Overflow(Callback):
+        def on_before_zero_grad(self, trainer, pl_module, optimizer):
+            if trainer.is_last_batch:
+                pl_module._loss = torch.tensor(float("inf"))
+
+    fit(build(), callbacks=[Overflow()], max_epochs=2)
 
 
 def test_a_warmup_longer_than_the_training_is_cut(build, fit):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from functools import partial
 
+import numpy as np
 import pytest
 import torch
 from torch import nn
@@ -130,8 +132,20 @@ class TestFeatureStd:
         features = torch.randn(4096, width, generator=torch.Generator().manual_seed(0))
         assert feature_std(features * 7).item() == pytest.approx(1.0, abs=0.02)
 
-    def test_opposite_corners(self):
-        assert feature_std(torch.tensor([[3.0, 3.0], [-1.0, -1.0]])).item() == pytest.approx(1.0)
+    @pytest.mark.parametrize("samples", [2, 5, 64])
+    def test_hardly_depends_on_the_number_of_samples(self, samples):
+        """By the mean of the root of a normal sample's unbiased variance alone, 0.8 for two and 0.94 for five."""
+        generator = torch.Generator().manual_seed(0)
+        found = [feature_std(torch.randn(samples, 512, generator=generator)).item() for _ in range(200)]
+        half = samples / 2
+        expected = math.exp(math.lgamma(half) - math.lgamma(half - 0.5)) / (half - 0.5) ** 0.5
+        assert np.mean(found) == pytest.approx(expected, abs=0.004)
+
+    def test_against_numpy(self):
+        x = np.random.default_rng(0).normal(size=(7, 5))
+        unit = x / np.linalg.norm(x, axis=1, keepdims=True)
+        expected = unit.std(0, ddof=1).mean() * 5**0.5
+        assert feature_std(torch.from_numpy(x)).item() == pytest.approx(expected, rel=1e-6)
 
     def test_finite_for_one_sample(self):
         assert feature_std(torch.ones(1, 4)).item() == 0.0
