@@ -14,7 +14,7 @@ from datamodules.edges import clean_edges, node_features
 from datamodules.graph_data import GraphDataModule
 from datamodules.graph_sources import RawGraphs, from_data, read_file
 from datamodules.graph_tables import read_tables
-from datamodules.labels import in_order, numbers_of
+from datamodules.labels import classes_after, in_order, numbers_of, warn_of_unknown
 
 
 class Graphs(GraphDataModule):
@@ -74,6 +74,10 @@ class Graphs(GraphDataModule):
     def files(self) -> list[Path]:
         return [path for path in (self.file, self.nodes, self.edges) if path is not None]
 
+    @property
+    def _source(self) -> object:
+        return self.file or self.nodes or type(self.dataset).__name__
+
     def _read(self) -> RawGraphs:
         if self.file is not None:
             return read_file(self.file)
@@ -90,6 +94,7 @@ class Graphs(GraphDataModule):
         return self.pack(x, edge_index, raw.node_ptr, numbers_of(raw.labels, self.classes))
 
     def encode(self, samples: Samples) -> Samples:
+        warn_of_unknown(self._source, self.labels, self.classes)
         return Samples(samples.rows, numbers_of(self.labels, self.classes), samples.splits)
 
     def state_dict(self) -> dict[str, Any]:
@@ -97,5 +102,5 @@ class Graphs(GraphDataModule):
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         super().load_state_dict(state_dict)
-        self.classes = state_dict["classes"]
+        self.classes = classes_after(self._source, state_dict["classes"], self.classes)
         self.num_classes = len(self.classes)

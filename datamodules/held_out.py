@@ -14,6 +14,12 @@ from datamodules.splits import stratified_split
 log = logging.getLogger(__name__)
 
 
+def check_held_out(share: float) -> None:
+    """Raises ValueError for a share that leaves too little to train on."""
+    if not 0 <= share < 0.5:
+        raise ValueError(f"held_out is a share of the images and must be in [0, 0.5), got {share}")
+
+
 def set_aside(
     place: object, target: Tensor, classes: Sequence[str], share: float, rows: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -23,7 +29,7 @@ def set_aside(
         place: of the data, for messages.
         target: label of every row of the data, ``[M]``.
         classes: names of the labels.
-        share: to set aside.
+        share: to set aside; 0 sets none aside.
         rows: those to split.
 
     Returns:
@@ -32,6 +38,8 @@ def set_aside(
     Raises:
         ValueError: too few rows of a class to have some on both sides.
     """
+    if share == 0:
+        return rows, rows[:0]
     try:
         return stratified_split(target, share, rows)
     except ValueError as error:

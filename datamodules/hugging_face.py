@@ -15,10 +15,10 @@ from datamodules.augmentations.base import Augmentation
 from datamodules.base import Samples, Split
 from datamodules.decoded import decode_all
 from datamodules.decoding import Encoded, format_of
-from datamodules.held_out import digest_of, set_aside, warn_of_others
+from datamodules.held_out import check_held_out, digest_of, set_aside, warn_of_others
 from datamodules.image_stream import EncodedImages
 from datamodules.images import Engine, ImageDataModule
-from datamodules.labels import in_order, numbers_of
+from datamodules.labels import classes_after, in_order, numbers_of
 
 if TYPE_CHECKING:
     from datasets import Dataset
@@ -84,7 +84,7 @@ class HuggingFaceImages(ImageDataModule):
         image: column of images; None: the one that is called ``image`` or ``img``, say.
         label: column of labels; None: the one that is called ``label``, say, or no labels.
         batch_size: samples in a batch over all processes.
-        held_out: share of the images that is set aside for each split that is missing, in (0, 0.5).
+        held_out: share of the images that is set aside for each split that is missing, in [0, 0.5).
         train_size: so many training images, the classes in proportion; None: all.
         in_memory: decode all images once, which must be of one size, and hold them as bytes.
         engine: ``device`` or ``worker``, see :class:`ImageDataModule`.
@@ -112,8 +112,7 @@ class HuggingFaceImages(ImageDataModule):
         num_workers: int = 4,
     ) -> None:
         super().__init__(views, eval_augmentation, batch_size, 0, engine, num_workers)
-        if not 0 < held_out < 0.5:
-            raise ValueError(f"held_out is a share of the images and must be in (0, 0.5), got {held_out}")
+        check_held_out(held_out)
         if train_size is not None and train_size < 2:
             raise ValueError(f"train_size must be at least 2 images, got {train_size}")
         self.source = str(Path(name).expanduser()) if Path(name).expanduser().is_dir() else name
@@ -192,7 +191,7 @@ class HuggingFaceImages(ImageDataModule):
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         super().load_state_dict(state_dict)
-        self._learn(state_dict["classes"])
+        self._learn(classes_after(self.source, state_dict["classes"], self.classes))
         if len(self._tables) < len(get_args(Split)) and not self._predicting:
             warn_of_others(self.source, state_dict["images"], self._digest())
 

@@ -16,10 +16,10 @@ from datamodules.base import Samples, Split
 from datamodules.decoded import decode_all, sound
 from datamodules.decoding import Encoded
 from datamodules.folders import check_training, images_of, parts_of
-from datamodules.held_out import digest_of, set_aside, warn_of_others
+from datamodules.held_out import check_held_out, digest_of, set_aside, warn_of_others
 from datamodules.image_stream import EncodedImages
 from datamodules.images import Engine, ImageDataModule
-from datamodules.labels import in_order, numbers_of
+from datamodules.labels import classes_after, in_order, numbers_of, warn_of_unknown
 
 log = logging.getLogger(__name__)
 
@@ -30,7 +30,8 @@ class ImageFolder(ImageDataModule):
     ``root/CLASS/…``; the same in ``root/train`` with ``root/val`` or ``root/test`` beside it; or images without labels
     in ``root`` itself. A split that has no folder is cut from the training images, the classes in proportion, the same
     ones in every run. A checkpoint keeps the names of the classes, so that another folder may lack some of them; one
-    that it doesn't know counts as unknown. ``predict`` sees every image under ``root``.
+    that it doesn't know counts as unknown, but where none is known the folder's own count. ``predict`` sees every image
+    under ``root``.
 
     Args:
         views: one augmentation of images in [0, 1] a view; unless all images are of one size, each begins with
@@ -39,7 +40,7 @@ class ImageFolder(ImageDataModule):
             begins with ``CenterCrop``.
         root: the folder; may be read-only.
         batch_size: samples in a batch over all processes.
-        held_out: share of the images that is set aside for each split without a folder, in (0, 0.5).
+        held_out: share of the images that is set aside for each split without a folder, in [0, 0.5).
         in_memory: decode all images once, which must be of one size, and hold them as bytes.
         skip_broken: leave images out that cannot be decoded, and say how many; looks at all of them first.
         engine: ``device`` or ``worker``, see :class:`ImageDataModule`.
@@ -63,8 +64,7 @@ class ImageFolder(ImageDataModule):
         num_workers: int = 4,
     ) -> None:
         super().__init__(views, eval_augmentation, batch_size, 0, engine, num_workers)
-        if not 0 < held_out < 0.5:
-            raise ValueError(f"held_out is a share of the images and must be in (0, 0.5), got {held_out}")
+        check_held_out(held_out)
         self.root = Path(root).expanduser().absolute()
         self.held_out = held_out
         self.in_memory = in_memory
@@ -123,6 +123,7 @@ class ImageFolder(ImageDataModule):
 
     def encode(self, samples: Samples) -> Samples:
         # labels are numbered anew: a checkpoint may have brought other classes since
+        warn_of_unknown(self.root, self._labels, self.classes)
         return Samples(samples.rows, numbers_of(self._labels, self.classes), samples.splits)
 
     def predict_dataloader(self) -> DataLoader:
@@ -133,7 +134,7 @@ class ImageFolder(ImageDataModule):
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         super().load_state_dict(state_dict)
-        self._learn(state_dict["classes"])
+        self._learn(classes_after(self.root, state_dict["classes"], self.classes))
         if len(self._parts) < len(get_args(Split)) and not self._predicting:
             warn_of_others(self.root, state_dict["images"], digest_of(self.names))
 

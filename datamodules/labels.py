@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,7 @@ from datamodules.table_files import num_rows
 if TYPE_CHECKING:
     import pyarrow as pa
 
+log = logging.getLogger(__name__)
 MOST_FRACTIONS = 100
 """A column of numbers that are not whole and so many different ones is no column of labels."""
 
@@ -32,6 +34,38 @@ def numbers_of(labels: Sequence[Any], classes: Sequence[Any]) -> Tensor:
     """The place of every label among the classes, −1 for others and for None, ``[M]``; 1 and "1" are the same."""
     numbers = {str(label): number for number, label in enumerate(classes)}
     return torch.tensor([-1 if label is None else numbers.get(str(label), -1) for label in labels])
+
+
+def classes_after(place: object, trained: list[str], own: list[str]) -> list[str]:
+    """The classes that count with a checkpoint: the training's, so that a class keeps its number.
+
+    But the data's own if the training had none, or if the data has none of the training's.
+
+    Args:
+        place: of the data, for messages.
+        trained: classes of the checkpoint.
+        own: classes of the data.
+    """
+    if not own or {str(name) for name in own} & {str(name) for name in trained}:
+        return trained
+    if trained:
+        log.warning("%s has none of the training's labels (%s): its own count", place, some(trained))
+    return own
+
+
+def warn_of_unknown(place: object, labels: Sequence[Any], classes: Sequence[Any]) -> None:
+    """Warns of labels that are none of the classes, unless there are no classes."""
+    strange = [label for label in labels if label is not None] if classes else []
+    known = {str(name) for name in classes}
+    strange = [label for label in strange if str(label) not in known]
+    if strange:
+        names = some(in_order(set(strange)))
+        log.warning("%s: %d labels are none of the training's (%s) and unknown", place, len(strange), names)
+
+
+def some(names: Sequence[Any]) -> str:
+    """The first of many names."""
+    return ", ".join(map(str, names[:3])) + (" …" if len(names) > 3 else "")
 
 
 def find_classes(parts: Sequence[tuple[object, Mapping[str, pa.ChunkedArray]]], target: str) -> list[str]:

@@ -15,7 +15,7 @@ from datamodules.augmentations.base import Augmentation
 from datamodules.base import InMemoryDataModule, Samples, Split
 from datamodules.column_kinds import fit_columns
 from datamodules.columns import Columns
-from datamodules.labels import find_classes, labels_of
+from datamodules.labels import classes_after, find_classes, labels_of
 from datamodules.sampler import BatchIndices, Indices
 from datamodules.seeding import generator_at
 from datamodules.splits import stratified_split
@@ -118,6 +118,10 @@ class Table(InMemoryDataModule):
             return Samples(parts, self._labels(parts, self.classes), dict.fromkeys(get_args(Split), everything))
         parts = self._read(self._files)
         target = self._labels(parts, self.classes)
+        if self.target in parts[0][1] and not (target >= 0).any():
+            own = find_classes(parts, self.target)
+            self._learn({**self.fitted, "classes": classes_after(self._files[0], self.classes, own)})
+            target = self._labels(parts, self.classes)
         return Samples(parts, target, self._split(target, num_rows(parts[0][1]), self.classes))
 
     def encode(self, samples: Samples) -> Samples:
@@ -139,7 +143,8 @@ class Table(InMemoryDataModule):
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         super().load_state_dict(state_dict)
-        self._learn(state_dict["fitted"])
+        fitted = state_dict["fitted"]
+        self._learn({**fitted, "classes": classes_after(self._files[0], fitted["classes"], self.classes)})
 
     def _read(self, files: Sequence[Path]) -> list[Part]:
         return [(path, read_table(path, *self._layout)) for path in files]

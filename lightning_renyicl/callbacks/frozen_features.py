@@ -13,6 +13,7 @@ from torchmetrics.functional.classification import multiclass_confusion_matrix
 
 from lightning_renyicl.callbacks.accuracy import accuracies
 from lightning_renyicl.callbacks.features import features_of
+from lightning_renyicl.messages import LEAVE_OUT
 
 
 @dataclass(frozen=True)
@@ -92,14 +93,14 @@ class FrozenFeatures(Callback):
     def on_test_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
         name, num_classes = type(self).__name__, trainer.datamodule.num_classes  # type: ignore[attr-defined]
         if num_classes < 2:
-            raise ValueError(f"{name} needs labels of two classes, and the data has {num_classes}: leave it out")
+            raise ValueError(f"{name} needs labels of two classes, and the data has {num_classes}: {LEAVE_OUT}")
         train, val, test = (self.samples(trainer, pl_module, split) for split in ("train", "val", "test"))
         needed = [("training", train), ("test", test)]
         if any(protocol.needs_val for protocol in self.protocols):
             needed.append(("validation", val))
         for split, samples in needed:
             if not len(samples.target):
-                raise ValueError(f"{name} needs labels, and the {split} split has none: leave it out")
+                raise ValueError(f"{name} needs labels, and the {split} split has none: {LEAVE_OUT}")
         if not all(part.features.isfinite().all() for part in (train, val, test)):
             raise ValueError(f"{name} needs finite features: the encoder has diverged")
         if not trainer.is_global_zero:

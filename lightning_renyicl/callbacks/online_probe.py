@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 from typing import Any
 
@@ -13,6 +14,9 @@ from torchmetrics.classification import MulticlassConfusionMatrix
 
 from lightning_renyicl.callbacks.accuracy import accuracies
 from lightning_renyicl.distributed import world_group, world_size
+from lightning_renyicl.messages import LEAVE_OUT
+
+log = logging.getLogger(__name__)
 
 
 class OnlineProbe(Callback):
@@ -24,7 +28,8 @@ class OnlineProbe(Callback):
     without it. On several processes the gradient is that of the global batch, so that all hold the same probe.
 
     Logs ``online_probe/top1`` and ``online_probe/macro_top1`` (shares): on the validation split during ``fit`` and
-    ``validate``, on the test split during ``test``; NaN of a split without labels. Nothing is chosen on either.
+    ``validate``, on the test split during ``test``; NaN of a split without labels. Nothing is chosen on either. With a
+    checkpoint of other classes than the data's it starts anew in ``fit`` and logs nothing else, with a warning.
 
     Args:
         learning_rate: of Adam.
@@ -40,13 +45,14 @@ class OnlineProbe(Callback):
         self.optimizer: torch.optim.Optimizer | None = None
         self.confusion: MulticlassConfusionMatrix | None = None
         self._datamodule: Any = None
+        self._foreign = False  # whether what it has learnt is of other classes
 
     def setup(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
         if self.probe is not None or stage == "predict":  # which needs no labels, and may see none
             return
         num_classes: int = trainer.datamodule.num_classes  # type: ignore[attr-defined]
         if num_classes < 2 and stage == "fit":
-            raise ValueError(f"OnlineProbe needs labels of two classes, and the data has {num_classes}: leave it out")
+            raise ValueError(f"OnlineProbe needs labels of two classes, and the data has {num_classes}: {LEAVE_OUT}")
         self._datamodule = trainer.datamodule  # type: ignore[attr-defined]
         num_features: int = pl_module.num_features  # type: ignore[assignment]
         self._build(num_features, max(2, num_classes), trainer.strategy.root_device)
@@ -68,6 +74,7 @@ class OnlineProbe(Callback):
     ) -> None:
         assert self.probe is not None
         assert self.optimizer is not None
+        self._foreign = False
         features, target = outputs["features"].float(), outputs["target"]
         with torch.autocast(features.device.type, enabled=False):
             logits = self.probe.train()(features)
@@ -99,6 +106,8 @@ class OnlineProbe(Callback):
     def _count(self, outputs: Any) -> None:
         assert self.probe is not None
         assert self.confusion is not None
+        if self._foreign:
+            return
         features = outputs["features"].float()
         with torch.autocast(features.device.type, enabled=False):
             logits = self.probe.eval()(features)
@@ -106,6 +115,8 @@ class OnlineProbe(Callback):
 
     def _report(self, pl_module: LightningModule) -> None:
         assert self.confusion is not None
+        if self._foreign:
+            return
         for name, value in accuracies(self.confusion.compute()).items():
             pl_module.log(f"online_probe/{name}", value, prog_bar=name == "top1", rank_zero_only=True)
         self.confusion.reset()
@@ -125,10 +136,19 @@ class OnlineProbe(Callback):
     def state_dict(self) -> dict[str, Any]:
         if self.probe is None or self.optimizer is None:
             return {}
-        return {"probe": self.probe.state_dict(), "optimizer": self.optimizer.state_dict()}
+        state = {"probe": self.probe.state_dict(), "optimizer": self.optimizer.state_dict()}
+        classes = getattr(self._datamodule, "classes", None)
+        return state if classes is None else {**state, "classes": classes}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         if self.probe is None:
+            return
+        classes = getattr(self._datamodule, "classes", None)
+        self._foreign = state_dict.get("classes", classes) != classes
+        if self._foreign:
+            log.warning(
+                "the online probe has learnt other classes than the data's, and is left out until it is trained"
+            )
             return
         num_classes, num_features = state_dict["probe"]["1.weight"].shape
         own = self._datamodule.num_classes  # which its own part of the checkpoint may have changed since

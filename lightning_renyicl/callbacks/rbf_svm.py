@@ -10,6 +10,7 @@ from torch import Tensor
 
 from lightning_renyicl.callbacks.features import in_order
 from lightning_renyicl.callbacks.nested_svm import check, nested_svm
+from lightning_renyicl.messages import LEAVE_OUT
 
 
 class RBFSVM(Callback):
@@ -47,7 +48,7 @@ class RBFSVM(Callback):
     def setup(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
         num_classes = trainer.datamodule.num_classes  # type: ignore[attr-defined]
         if stage == "fit" and num_classes < 2:
-            raise ValueError(f"RBFSVM needs labels of two classes, and the data has {num_classes}: leave it out")
+            raise ValueError(f"RBFSVM needs labels of two classes, and the data has {num_classes}: {LEAVE_OUT}")
 
     def on_validation_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
         self._features, self._targets = [], []  # of a pass that was interrupted

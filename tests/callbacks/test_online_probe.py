@@ -132,6 +132,32 @@ def test_classes_that_training_lacked_are_unknown(tmp_path, make, quiet_trainer)
         quiet_trainer(callbacks=[OnlineProbe()]).test(*make(num_classes=5), ckpt_path=tmp_path / "run.ckpt")
 
 
+class Named(FakeTable):
+    """Data whose classes have names, as those of a checkpoint do not change."""
+
+    classes = ("ant", "bee", "cat", "dog")
+
+
+class OtherNames(Named):
+    classes = ("elk", "fox", "gnu", "hen")
+
+
+def test_a_probe_of_other_classes_reports_nothing(tmp_path, make, quiet_trainer, caplog):
+    trainer = quiet_trainer(callbacks=[OnlineProbe()], max_epochs=2)
+    trainer.fit(*make(Named))
+    trainer.save_checkpoint(tmp_path / "run.ckpt")
+    for data_class in (Named, OtherNames):
+        again = quiet_trainer(callbacks=[OnlineProbe()])
+        (reported,) = again.test(*make(data_class), ckpt_path=tmp_path / "run.ckpt", verbose=False)
+        assert bool(reported) == (data_class is Named)
+        assert ("has learnt other classes" in caplog.text) == (data_class is OtherNames)
+    probe = OnlineProbe()
+    longer = quiet_trainer(callbacks=[probe], max_epochs=3)
+    longer.fit(*make(OtherNames), ckpt_path=tmp_path / "run.ckpt")
+    assert "online_probe/top1" in longer.callback_metrics
+    assert probe.state_dict()["classes"] == OtherNames.classes
+
+
 class TestUnknownLabels:
     def test_none_known(self, make, quiet_trainer):
         probe = OnlineProbe()

@@ -112,7 +112,7 @@ def test_a_row_without_an_image(tmp_path):
         ({"label": "kind"}, r"own has no column kind, which data\.label names; it has img, label"),
         ({"train_size": 100}, "train_size 100 is more than the 16 training images"),
         ({"train_size": 1}, "train_size must be at least 2"),
-        ({"held_out": 0.0}, "held_out"),
+        ({"held_out": 0.5}, "held_out"),
     ],
 )
 def test_errors(tmp_path, arguments, message):
@@ -156,6 +156,9 @@ def test_classes_are_the_checkpoints(tmp_path):
     third = build(
         write(tmp_path / "more", "train", 30, labels=("red", "yellow", "green")), in_memory=True, train_size=6
     )
+    fourth = build(write(tmp_path / "else", "train", 30, labels=("cyan", "lime")))
+    fourth.load_state_dict(first.state_dict())
+    assert fourth.classes == ["cyan", "lime"]
     third.load_state_dict(first.state_dict())
     assert set(third.samples.target.tolist()) == {-1, 1, 2}
     assert len(third.samples.target) == len(third.samples.rows)

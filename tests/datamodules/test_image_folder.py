@@ -217,6 +217,35 @@ def test_classes_come_with_a_checkpoint(tmp_path):
     assert other.samples.target.unique().tolist() == [-1, 1]
 
 
+@pytest.mark.parametrize("classes", [(), ("ant", "bee")], ids=["unlabelled", "others"])
+def test_labels_that_training_had_none_of_count(tmp_path, caplog, classes):
+    if classes:
+        state = build(folder(tmp_path / "a", classes)).state_dict()
+    else:
+        for i in range(20):
+            paint(tmp_path / f"a/{i:02}.png", i)
+        state = build(tmp_path / "a").state_dict()
+    other = build(folder(tmp_path / "b"))
+    other.load_state_dict(state)
+    assert other.classes == ["cat", "dog", "emu"]
+    assert other.samples.target.bincount().tolist() == [10, 10, 10]
+    assert ("none of the training's labels (ant, bee)" in caplog.text) == bool(classes)
+
+
+def test_labels_of_evaluation_that_training_lacks(tmp_path, caplog):
+    folder(tmp_path, part="train")
+    folder(tmp_path, part="val", each=4, classes=("Cat", "DOG", "emu"))
+    data = build(tmp_path)
+    assert data.samples.target[data.samples.splits["val"]].tolist() == [-1] * 8 + [2] * 4
+    assert f"{tmp_path}: 8 labels are none of the training's (Cat, DOG) and unknown" in caplog.text
+
+
+def test_none_set_aside(tmp_path):
+    data = build(folder(tmp_path), held_out=0)
+    assert data.describe()["samples"] == {"train": 30, "val": 0, "test": 0}
+    assert batches(data.val_dataloader(), data, train=False) == []
+
+
 def test_predict_sees_every_image(tmp_path):
     paint(tmp_path / "only.png", 0)
     data = ImageFolder([VIEW, VIEW], MIDDLE, str(tmp_path), num_workers=0)
@@ -275,7 +304,7 @@ def test_complaints(tmp_path, make, message):
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"held_out": 0.5}, r"held_out .* in \(0, 0\.5\), got 0\.5"),
+        ({"held_out": 0.5}, r"held_out .* in \[0, 0\.5\), got 0\.5"),
         ({"num_workers": -1}, "num_workers must not be negative, got -1"),
         ({"engine": "gpu"}, "engine must be device or worker, got gpu"),
     ],

@@ -187,6 +187,18 @@ class TestCheckpoint:
         other = load(frame().assign(kind=["z", "a", "b"] * 20), "new.csv", fitted=data.fitted)
         assert other.samples.target[:3].tolist() == [-1, 0, 1]
 
+    @pytest.mark.parametrize("read", [False, True])
+    @pytest.mark.parametrize("target", ["kind", None])
+    def test_labels_that_training_had_none_of_count(self, load, target, read):
+        data = load(frame() if target else frame().drop(columns="kind"), target=target)
+        other = load(frame().assign(kind=["y", "z", "x"] * 20), "new.csv", fitted=data.fitted, target="kind")
+        if read:
+            other.setup()
+        other.load_state_dict({**data.state_dict(), "position": 0})
+        assert other.samples.target[:3].tolist() == [1, 2, 0]
+        assert other.classes == ["x", "y", "z"]
+        assert other.num_classes == 3
+
     def test_a_state_wins_over_what_the_file_says(self, load):
         data = load()
         other = load(frame().assign(size=frame()["size"] * 10, kind=["b", "c", "z"] * 20), "new.csv")
