@@ -37,12 +37,17 @@ def data_of(files: Sequence[str], flags: Sequence[str]) -> ImageDataModule:
     parser.add_subclass_arguments(LightningDataModule, "data")
     args: list[str] = []
     for file in files:
-        content = yaml.safe_load(Path(file).read_text(encoding="utf-8")) or {}
+        try:
+            content = yaml.safe_load(Path(file).read_text(encoding="utf-8"))
+        except (yaml.YAMLError, UnicodeDecodeError) as error:
+            raise ValueError(f"{file} is not YAML: {error}") from error
+        if not isinstance(content, dict):
+            raise ValueError(f"{file} is not a configuration: expected keys such as trainer, model and data")
         wanted = {key: content[key] for key in ("seed_everything", "data") if key in content}
         args += ["--config", yaml.safe_dump(wanted)]
     config = parser.parse_args([*args, *flags])
     seed_everything(config.seed_everything, verbose=False)
-    data = parser.instantiate_classes(config).data
+    data = parser.instantiate(config).data
     if not isinstance(data, ImageDataModule):
         raise ValueError(f"{' '.join(files)}: {type(data).__name__} has no images to show")
     return data

@@ -101,18 +101,19 @@ class RenyiCLI(LightningCLI):
         """Finds the run folder; a finished run ends here."""
         config = self.config[self.subcommand]
         path = self._root(config)
+        plain = self._plain_config(str(self.subcommand))
+        # a table's evaluations take the place of those of before
+        once = self.subcommand != "fit" and bool(os.environ.get("RENYICL_ONE_FOLDER"))
+        self.folder = RunFolder(path) if once else run_folder.find(path, plain)
+        if self.folder.path != path:
+            keys = run_folder.differing_keys(RunFolder(path), plain)
+            rank_zero_info(f"{path} holds another configuration ({keys}); this one runs in {self.folder.path}")
         if self.subcommand != "fit":
-            self.folder = RunFolder(path)
             if not config.ckpt_path:
                 last = RunFolder(path.parent).checkpoint
                 found = f"; there is {last}" if last.exists() else ""
                 raise ValueError(f"{self.subcommand} needs the checkpoint of a trained model, --ckpt_path{found}")
         else:
-            plain = self._plain_config("fit")
-            self.folder = run_folder.find(path, plain)
-            if self.folder.path != path:
-                keys = run_folder.differing_keys(RunFolder(path), plain)
-                rank_zero_info(f"{path} holds another configuration ({keys}); this one runs in {self.folder.path}")
             self.fresh = config.fresh and not restarted()
             if self.fresh:
                 # no process writes before all have met, and with this flag none reads either
@@ -172,7 +173,8 @@ class RenyiCLI(LightningCLI):
                 config.plugins = config.plugins or [AtomicCheckpointIO()]
         else:
             config.logger = config.logger or False
-            config.callbacks = [c for c in config.callbacks or [] if not isinstance(c, Checkpoint)]
+            callbacks = config.callbacks if isinstance(config.callbacks, list) else [config.callbacks]
+            config.callbacks = [c for c in callbacks if c is not None and not isinstance(c, Checkpoint)]
             config.enable_checkpointing = False
         if self.subcommand == "predict":
             extra.append(EmbeddingWriter())

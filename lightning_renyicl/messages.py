@@ -29,7 +29,9 @@ def readable(message: str) -> str:
     line = re.sub(r" - Expected a NoneType(?= |$)", "", line)
     line = re.sub(r" Given value type: \S+", "", line)
     line = re.sub(r"- Expected a path but .*? either not accessible or invalid ?", "", line)
-    line = re.sub(r"(?:- )?Expected a dot import path string: (\S+?)(?=;| |$)", r"no class is named \1", line)
+    line = re.sub(
+        r"(?:- )?Expected a dot import path string: (\S+?)(?=;| |$)", r"no class that fits here is named \1", line
+    )
     line = re.sub(r": - ", ": ", line)
     line = re.sub(r"(arguments are required: (?=.*\.model).*)$", r"\1 (a --config gives them)", line)
     value = re.search(r" Given value: (.*)$", line)

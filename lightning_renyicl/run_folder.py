@@ -111,7 +111,11 @@ def comparable(config: dict[str, Any]) -> dict[str, Any]:
         kept["trainer"] = {key: value for key, value in kept["trainer"].items() if key not in left_out}
     data = kept.get("data")
     if isinstance(data, dict) and isinstance(data.get("init_args"), dict):
-        kept["data"] = {**data, "init_args": {key: v for key, v in data["init_args"].items() if key != "root"}}
+        named = (
+            str(data.get("class_path")).rpartition(".")[2] != "ImageFolder"
+        )  # whose root is the data, not their place
+        place = ("num_workers", "root") if named else ("num_workers",)
+        kept["data"] = {**data, "init_args": {key: v for key, v in data["init_args"].items() if key not in place}}
     return kept
 
 

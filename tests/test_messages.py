@@ -35,7 +35,7 @@ def message(*args):
         (["--epochs", "soon"], ["epochs", "Expected a int", "soon"]),
         (["--rate", "fast"], ["rate", "fast"]),
         (["--names", "[a]"], ["names", "['a']"]),
-        (["--part", "Nothing"], ["part", "no class is named Nothing"]),
+        (["--part", "Nothing"], ["part", "no class that fits here is named Nothing"]),
         (["--part", f"{__name__}.Nothing"], ["part", "Nothing"]),
         (["--epok", "3"], ["epok"]),
     ],

@@ -57,6 +57,17 @@ def test_how_a_run_was_asked_for_is_no_part_of_it(same):
     assert comparable(changed(**same)) == comparable(CONFIG)
 
 
+@pytest.mark.parametrize(("class_path", "same"), [("datamodules.CIFAR10", True), ("datamodules.ImageFolder", False)])
+def test_a_root_is_where_data_lies_or_the_data(class_path, same):
+    here, there = (
+        changed(data={"class_path": class_path, "init_args": {"root": root, "num_workers": workers}})
+        for root, workers in (("a", 1), ("b", 2))
+    )
+    assert (comparable(here) == comparable(there)) == same
+    there["data"]["init_args"]["root"] = "a"
+    assert comparable(here) == comparable(there)
+
+
 @pytest.mark.parametrize(
     "other",
     [

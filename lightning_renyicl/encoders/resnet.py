@@ -16,7 +16,9 @@ _BLOCKS = {
 
 
 class ResNet(Backbone):
-    """torchvision's ResNet without its classifier (He et al., 2016), in channels-last memory layout.
+    """torchvision's ResNet without its classifier (He et al., 2016).
+
+    Its memory layout is channels-last from 16 channels on.
 
     Shapes: images ``[N, 3, H, W]`` to ``[N, 8 · width]``, four times as many at depth 50.
 
@@ -45,8 +47,10 @@ class ResNet(Backbone):
         block = getattr(resnet, name)
         network = ScaledResNet(block, layers, width, cifar_stem, zero_init_residual)
         super().__init__(8 * width * block.expansion)
-        self.network = network.to(memory_format=torch.channels_last)
+        # gradients of narrower strided convolutions in channels-last end the process on some processors (oneDNN 3)
+        self.memory_format = torch.channels_last if width >= 16 else torch.contiguous_format
+        self.network = network.to(memory_format=self.memory_format)
 
     def forward(self, x: Tensor) -> Tensor:
-        features: Tensor = self.network(x.contiguous(memory_format=torch.channels_last))
+        features: Tensor = self.network(x.contiguous(memory_format=self.memory_format))
         return features

@@ -21,8 +21,8 @@ class TimmModel(Backbone):
         arguments: of the network, such as ``img_size: 96`` or ``drop_path_rate: 0.1``.
 
     Raises:
-        ValueError: a name that timm doesn't know, or ``num_classes`` among the arguments; when it runs, a network that
-            gives a map or tokens in place of one vector an image.
+        ValueError: a name that timm doesn't know, or ``num_classes`` among the arguments; when it runs, images of a
+            size that the network doesn't take, or one that gives a map or tokens in place of one vector an image.
     """
 
     def __init__(self, name: str, pretrained: bool = False, arguments: dict[str, Any] | None = None) -> None:
@@ -41,7 +41,10 @@ class TimmModel(Backbone):
         self.network = network.to(memory_format=torch.channels_last)
 
     def forward(self, x: Tensor) -> Tensor:
-        features: Tensor = self.network(x.contiguous(memory_format=torch.channels_last))
+        try:
+            features: Tensor = self.network(x.contiguous(memory_format=torch.channels_last))
+        except AssertionError as error:  # timm's way to say it
+            raise ValueError(f"{error} Give the network the size of the views, arguments.img_size") from error
         if features.shape != (len(x), self.num_features):
             raise ValueError(
                 f"the network gives {list(features.shape)} for {len(x)} images in place of one vector of "

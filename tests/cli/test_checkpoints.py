@@ -101,10 +101,27 @@ def test_loads_without_arguments(checkpoint):
     assert (module.objective.alpha, module.objective.gamma, module.objective.temperature) == (0.01, 1.5, 0.3)
 
 
+def test_another_evaluation_goes_beside(command, tmp_path, checkpoint, caplog, monkeypatch):
+    caplog.set_level("INFO")
+    for samples, folder in (("60", "predict"), ("40", "predict-2"), ("60", "predict")):
+        arguments = ("--data.num_samples", samples, "--trainer.default_root_dir", "mine")
+        assert command("predict", "--ckpt_path", checkpoint, *arguments).code == 0
+        assert len(pd.read_parquet(tmp_path / "mine" / folder / "embeddings.parquet")) == int(samples) / 2
+    assert sum("mine/predict holds another configuration" in message for message in caplog.messages) == 1
+    assert not (tmp_path / "mine/predict-3").exists()
+
+
+def test_a_single_callback_on_the_command_line(command, tmp_path, checkpoint):
+    arguments = ("--trainer.callbacks", "OnlineProbe", "--trainer.default_root_dir", "mine")
+    assert command("test", "--ckpt_path", checkpoint, *arguments).code == 0
+    assert "online_probe/top1" in scores(tmp_path / "mine/test")
+
+
 class TestTheUserWins:
     def test_a_flag(self, command, trained, checkpoint, caplog):
         caplog.set_level("INFO")
-        outcome = command("predict", "--ckpt_path", checkpoint, "--data.num_samples", "60")
+        arguments = ("--data.num_samples", "60", "--trainer.default_root_dir", "mine")
+        outcome = command("predict", "--ckpt_path", checkpoint, *arguments)
         assert outcome.code == 0
         assert "30 embeddings" in outcome.out
         assert [message for message in caplog.messages if "the checkpoint has" in message] == [
@@ -114,7 +131,8 @@ class TestTheUserWins:
     def test_a_configuration(self, command, tmp_path, checkpoint, caplog):
         caplog.set_level("INFO")
         (tmp_path / "other.yaml").write_text("data:\n  init_args:\n    num_samples: 40\n    batch_size: 8\n")
-        outcome = command("predict", "--config", "other.yaml", "--ckpt_path", checkpoint)
+        arguments = ("--ckpt_path", checkpoint, "--trainer.default_root_dir", "mine")
+        outcome = command("predict", "--config", "other.yaml", *arguments)
         assert "20 embeddings" in outcome.out
         assert {message for message in caplog.messages if "the checkpoint has" in message} == {
             "data.init_args.num_samples is 40; the checkpoint has 80",

@@ -62,7 +62,12 @@ def test_a_folder_of_images(tmp_path):
 
 @pytest.mark.parametrize(
     ("config", "message"),
-    [("digits_table_base.yaml", "DigitsTable has no images to show"), ("nothing.yaml", "No such file")],
+    [
+        ("digits_table_base.yaml", "DigitsTable has no images to show"),
+        ("nothing.yaml", "No such file"),
+        ("../README.md", "README.md is not YAML"),
+        ("../Makefile", "Makefile is not"),
+    ],
 )
 def test_complaints(config, message):
     with pytest.raises(SystemExit, match=message):

@@ -1,5 +1,8 @@
 """ResNet against torchvision's own."""
 
+import subprocess
+import sys
+
 import pytest
 import torch
 from torch import nn
@@ -73,3 +76,14 @@ def test_width(depth, expansion, cifar_stem):
 def test_width_errors():
     with pytest.raises(ValueError, match="width must be at least 1, got 0"):
         ResNet(18, width=0)
+
+
+@pytest.mark.parametrize("width", [4, 8, 16])
+def test_gradients_of_narrow_networks_on_large_images(width):
+    """In a process of its own, which oneDNN would end on some processors."""
+    program = (
+        "import torch; from lightning_renyicl.encoders import ResNet; "
+        f"encoder = ResNet(10, width={width}); encoder(torch.rand(16, 3, 224, 224)).sum().backward(); "
+        "assert all(p.grad.isfinite().all() for p in encoder.parameters())"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=300)

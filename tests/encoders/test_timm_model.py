@@ -43,6 +43,12 @@ def test_a_network_that_gives_a_map():
         encoder(torch.randn(2, 3, 32, 32))
 
 
+def test_images_of_another_size():
+    encoder = TimmModel("vit_tiny_patch16_224", arguments={"depth": 1})
+    with pytest.raises(ValueError, match=r"height \(32\) doesn't match model \(224\).* arguments\.img_size"):
+        encoder(torch.randn(2, 3, 32, 32))
+
+
 def test_a_classifier():
     with pytest.raises(ValueError, match="arguments cannot have num_classes"):
         TimmModel("resnet10t", arguments={"num_classes": 10})
