@@ -190,6 +190,11 @@ class RenyiCLI(LightningCLI):
     def _run_subcommand(self, subcommand: str) -> None:
         with self._error_log():
             super()._run_subcommand(subcommand)
+            batches = {"validate": self.trainer.num_val_batches, "test": self.trainer.num_test_batches}
+            if subcommand in batches and not sum(batches[subcommand]):
+                raise ValueError(
+                    f"{subcommand} had no batch: no sample is in its split, see data.held_out, or none left"
+                )
 
     def _prepare_subcommand_kwargs(self, subcommand: str) -> dict[str, Any]:
         kwargs = super()._prepare_subcommand_kwargs(subcommand)

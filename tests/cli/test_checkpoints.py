@@ -111,6 +111,14 @@ def test_another_evaluation_goes_beside(command, tmp_path, checkpoint, caplog, m
     assert not (tmp_path / "mine/predict-3").exists()
 
 
+@pytest.mark.parametrize(("kind", "limit"), [("test", "limit_test_batches"), ("validate", "limit_val_batches")])
+def test_an_evaluation_without_a_batch(command, checkpoint, kind, limit):
+    arguments = (f"--trainer.{limit}", "0", "--trainer.default_root_dir", "mine")
+    outcome = command(kind, "--ckpt_path", checkpoint, *arguments)
+    assert outcome.code == 2
+    assert f"error: {kind} had no batch: no sample is in its split" in outcome.err
+
+
 def test_a_single_callback_on_the_command_line(command, tmp_path, checkpoint):
     arguments = ("--trainer.callbacks", "OnlineProbe", "--trainer.default_root_dir", "mine")
     assert command("test", "--ckpt_path", checkpoint, *arguments).code == 0
