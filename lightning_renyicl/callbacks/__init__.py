@@ -5,6 +5,7 @@ from lightning_renyicl.callbacks.frozen_features import FrozenFeatures
 from lightning_renyicl.callbacks.gradient_boosting import GradientBoosting
 from lightning_renyicl.callbacks.information_error import InformationError
 from lightning_renyicl.callbacks.information_estimate import InformationEstimate
+from lightning_renyicl.callbacks.knn import KNN
 from lightning_renyicl.callbacks.last_checkpoint import AtomicCheckpointIO, LastCheckpoint
 from lightning_renyicl.callbacks.linear_sgd import LinearSGD
 from lightning_renyicl.callbacks.online_probe import OnlineProbe
@@ -15,6 +16,7 @@ from lightning_renyicl.callbacks.result_json import ResultJson
 from lightning_renyicl.callbacks.step_timer import StepTimer
 
 __all__ = [
+    "KNN",
     "RBFSVM",
     "AtomicCheckpointIO",
     "EmbeddingWriter",
