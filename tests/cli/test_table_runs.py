@@ -61,11 +61,11 @@ def test_embeddings_of_another_file(command, trained, tmp_path):
     new.to_parquet(tmp_path / "new.parquet")
     new.drop(columns="label")[["weight", "colour", "size"]].to_csv(tmp_path / "new.csv", index=False)
     found = []
-    for name in ("new.parquet", "new.csv"):
+    for name, folder in (("new.parquet", "predict"), ("new.csv", "predict-2")):
         checkpoint = trained / "checkpoints" / "last.ckpt"
         outcome = command("predict", "--ckpt_path", checkpoint, "--data.file", name)
         assert outcome.code == 0, outcome.err
-        found.append(pd.read_parquet(trained / "predict" / "embeddings.parquet"))
+        found.append(pd.read_parquet(trained / folder / "embeddings.parquet"))
     with_labels, without = found
     assert with_labels["row"].tolist() == list(range(9))
     assert with_labels["target"].tolist() == (new["label"] == "yes").astype(int).tolist()
