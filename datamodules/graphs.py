@@ -102,5 +102,7 @@ class Graphs(GraphDataModule):
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         super().load_state_dict(state_dict)
-        self.classes = classes_after(self._source, state_dict["classes"], self.classes)
+        predicting = self.trainer is not None and self.trainer.predicting
+        trained: list[str] = state_dict["classes"]
+        self.classes = trained if predicting else classes_after(self._source, trained, self.classes)
         self.num_classes = len(self.classes)

@@ -18,7 +18,7 @@ from datamodules.decoding import Encoded, format_of
 from datamodules.held_out import check_held_out, digest_of, set_aside, warn_of_others
 from datamodules.image_stream import EncodedImages
 from datamodules.images import Engine, ImageDataModule
-from datamodules.labels import classes_after, in_order, numbers_of
+from datamodules.labels import classes_after, in_order, numbers_of, warn_of_unknown
 
 if TYPE_CHECKING:
     from datasets import Dataset
@@ -180,6 +180,7 @@ class HuggingFaceImages(ImageDataModule):
 
     def encode(self, samples: Samples) -> Samples:
         # labels are numbered anew: a checkpoint may have brought other classes since
+        warn_of_unknown(self.source, {label for values in self._labels.values() for label in values}, self.classes)
         used = self._used
         return Samples(samples.rows, self._target() if used is None else self._target()[used], samples.splits)
 
@@ -191,8 +192,12 @@ class HuggingFaceImages(ImageDataModule):
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         super().load_state_dict(state_dict)
-        self._learn(classes_after(self.source, state_dict["classes"], self.classes))
-        if len(self._tables) < len(get_args(Split)) and not self._predicting:
+        trained = state_dict["classes"]
+        if self._predicting:
+            self._learn(trained)
+            return
+        self._learn(classes_after(self.source, trained, self.classes))
+        if len(self._tables) < len(get_args(Split)) and self.classes == trained:
             warn_of_others(self.source, state_dict["images"], self._digest())
 
     def _learn(self, classes: list[str]) -> None:

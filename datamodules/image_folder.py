@@ -134,8 +134,12 @@ class ImageFolder(ImageDataModule):
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         super().load_state_dict(state_dict)
-        self._learn(classes_after(self.root, state_dict["classes"], self.classes))
-        if len(self._parts) < len(get_args(Split)) and not self._predicting:
+        trained = state_dict["classes"]
+        if self._predicting:
+            self._learn(trained)
+            return
+        self._learn(classes_after(self.root, trained, self.classes))
+        if len(self._parts) < len(get_args(Split)) and self.classes == trained:
             warn_of_others(self.root, state_dict["images"], digest_of(self.names))
 
     def _learn(self, classes: list[str]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -53,14 +53,12 @@ def classes_after(place: object, trained: list[str], own: list[str]) -> list[str
     return own
 
 
-def warn_of_unknown(place: object, labels: Sequence[Any], classes: Sequence[Any]) -> None:
+def warn_of_unknown(place: object, labels: Iterable[Any], classes: Sequence[Any]) -> None:
     """Warns of labels that are none of the classes, unless there are no classes."""
-    strange = [label for label in labels if label is not None] if classes else []
     known = {str(name) for name in classes}
-    strange = [label for label in strange if str(label) not in known]
+    strange = in_order({str(label) for label in labels if label is not None} - known) if classes else []
     if strange:
-        names = some(in_order(set(strange)))
-        log.warning("%s: %d labels are none of the training's (%s) and unknown", place, len(strange), names)
+        log.warning("%s has labels that are none of the training's and count as unknown: %s", place, some(strange))
 
 
 def some(names: Sequence[Any]) -> str:
@@ -78,12 +76,10 @@ def find_classes(parts: Sequence[tuple[object, Mapping[str, pa.ChunkedArray]]], 
     Raises:
         ValueError: a table without this column, fewer than two labels, or numbers that are no labels.
     """
-    labels: set[str | None] = set()
     for place, table in parts:
         if target not in table:
             raise ValueError(f"{place} has no column {target}, which is the target; it has {', '.join(table)}")
-        labels |= set(text_of(table[target]).unique().to_pylist())
-    classes = in_order(labels - {None})
+    classes = labels_in([table for _, table in parts], target)
     place = parts[0][0]
     if len(classes) < 2:
         found = f"has the same label {classes[0]!r} in all rows" if classes else "has no label"
@@ -91,6 +87,12 @@ def find_classes(parts: Sequence[tuple[object, Mapping[str, pa.ChunkedArray]]], 
     if len(classes) > MOST_FRACTIONS and any(is_fraction(label) for label in classes):
         raise ValueError(f"{place}: {target} has {len(classes):,} different numbers, no labels: leave the target out")
     return classes
+
+
+def labels_in(tables: Iterable[Mapping[str, pa.ChunkedArray]], target: str | None) -> list[str]:
+    """The different labels in tables, in order; a table may have no column of them."""
+    found = (text_of(table[target]).unique().to_pylist() for table in tables if target is not None and target in table)
+    return in_order({label for labels in found for label in labels} - {None})
 
 
 def labels_of(table: Mapping[str, pa.ChunkedArray], target: str | None, classes: Sequence[str]) -> Tensor:

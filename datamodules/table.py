@@ -15,7 +15,7 @@ from datamodules.augmentations.base import Augmentation
 from datamodules.base import InMemoryDataModule, Samples, Split
 from datamodules.column_kinds import fit_columns
 from datamodules.columns import Columns
-from datamodules.labels import classes_after, find_classes, labels_of
+from datamodules.labels import classes_after, find_classes, labels_in, labels_of, warn_of_unknown
 from datamodules.sampler import BatchIndices, Indices
 from datamodules.seeding import generator_at
 from datamodules.splits import stratified_split
@@ -119,13 +119,15 @@ class Table(InMemoryDataModule):
         parts = self._read(self._files)
         target = self._labels(parts, self.classes)
         if self.target in parts[0][1] and not (target >= 0).any():
-            own = find_classes(parts, self.target)
-            self._learn({**self.fitted, "classes": classes_after(self._files[0], self.classes, own)})
-            target = self._labels(parts, self.classes)
+            own = labels_in([table for _, table in parts], self.target)
+            if len(own) > 1:
+                self._learn({**self.fitted, "classes": own})
+                target = self._labels(parts, own)
         return Samples(parts, target, self._split(target, num_rows(parts[0][1]), self.classes))
 
     def encode(self, samples: Samples) -> Samples:
         # labels are numbered anew: a checkpoint may have brought other classes since
+        warn_of_unknown(self._files[0], labels_in([table for _, table in samples.rows], self.target), self.classes)
         rows = torch.cat([self.columns.encode(table, place) for place, table in samples.rows])
         return Samples(rows, self._labels(samples.rows, self.classes), samples.splits)
 
@@ -144,6 +146,9 @@ class Table(InMemoryDataModule):
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         super().load_state_dict(state_dict)
         fitted = state_dict["fitted"]
+        if self._predicting:
+            self._learn(fitted)
+            return
         self._learn({**fitted, "classes": classes_after(self._files[0], fitted["classes"], self.classes)})
 
     def _read(self, files: Sequence[Path]) -> list[Part]:

@@ -201,7 +201,9 @@ class RenyiCLI(LightningCLI):
         if subcommand == "predict":
             kwargs["return_predictions"] = False  # they are in the file, and all of them may not fit in memory
         latest = self.folder.latest if subcommand == "fit" and not self.fresh else None
-        if latest is not None and (kwargs.get("ckpt_path") is None or restarted()):
+        given, folder = kwargs.get("ckpt_path"), self.folder.path.resolve()
+        own = given is not None and Path(given).resolve().is_relative_to(folder)  # the user goes back to it
+        if latest is not None and (not own or restarted()):
             rank_zero_info(f"continuing {self.folder.path} from {latest.name}")
             kwargs["ckpt_path"] = str(latest)
         return kwargs

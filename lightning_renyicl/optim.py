@@ -55,6 +55,7 @@ class WarmupCosine(LRScheduler):
         super().load_state_dict({**state_dict, **lengths})
         for group, rate in zip(self.optimizer.param_groups, self.get_lr(), strict=True):
             group["lr"] = rate  # of this length; the optimizer came with that of the other
+        self._last_lr = [group["lr"] for group in self.optimizer.param_groups]
 
     def get_lr(self) -> list[float | Tensor]:
         return [base * self.factor(self.last_epoch) for base in self.base_lrs]

@@ -15,6 +15,8 @@ import yaml
 _COSMETIC = ("default_root_dir", "enable_progress_bar", "enable_model_summary", "profiler")
 MACHINE_KEYS = ("accelerator", "devices", "num_nodes", "strategy")
 """Keys of the trainer that say where something runs, not what."""
+_NAMED = ("CIFAR10", "CIFAR100", "STL10", "ImageNet", "ImageNet100", "TUDataset", "CovType", "Higgs")
+"""Data whose root says where it lies, and not which it is."""
 _REQUEUE = "hpc_ckpt_*.ckpt"
 """Checkpoints that Lightning saves when a cluster is about to stop a job."""
 _WRITTEN = (
@@ -76,7 +78,8 @@ class RunFolder:
         """Leaves the traceback of a failure in ``error.log``; a run that made no step leaves the folder free."""
         self.path.mkdir(parents=True, exist_ok=True)
         (self.path / "error.log").write_text(text)
-        if not started and self.latest is None:
+        left = (*self.path.glob("result.json*"), *self.path.glob("embeddings*.parquet"))  # by an earlier call
+        if not started and self.latest is None and not left:
             self.config.unlink(missing_ok=True)
 
     def forget_error(self) -> None:
@@ -111,11 +114,12 @@ def comparable(config: dict[str, Any]) -> dict[str, Any]:
         kept["trainer"] = {key: value for key, value in kept["trainer"].items() if key not in left_out}
     data = kept.get("data")
     if isinstance(data, dict) and isinstance(data.get("init_args"), dict):
-        named = (
-            str(data.get("class_path")).rpartition(".")[2] != "ImageFolder"
-        )  # whose root is the data, not their place
-        place = ("num_workers", "root") if named else ("num_workers",)
-        kept["data"] = {**data, "init_args": {key: v for key, v in data["init_args"].items() if key not in place}}
+        arguments = {key: value for key, value in data["init_args"].items() if key != "num_workers"}
+        if str(data.get("class_path")).rpartition(".")[2] in _NAMED:
+            arguments.pop("root", None)
+        elif isinstance(arguments.get("root"), str):
+            arguments["root"] = str(Path(arguments["root"]).expanduser().absolute())
+        kept["data"] = {**data, "init_args": arguments}
     return kept
 
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+from inspect import isclass, signature
+from pathlib import Path
 
 import pytest
 import yaml
 
-from lightning_renyicl.run_folder import RunFolder, comparable, default_path, find
+import datamodules
+from lightning_renyicl.run_folder import _NAMED, RunFolder, comparable, default_path, find
 
 CONFIG = {
     "seed_everything": 0,
@@ -64,8 +67,23 @@ def test_a_root_is_where_data_lies_or_the_data(class_path, same):
         for root, workers in (("a", 1), ("b", 2))
     )
     assert (comparable(here) == comparable(there)) == same
-    there["data"]["init_args"]["root"] = "a"
-    assert comparable(here) == comparable(there)
+    for root in ("a", "a/", "./a", str(Path.cwd() / "a")):
+        there["data"]["init_args"]["root"] = root
+        assert comparable(here) == comparable(there)
+
+
+def test_every_root_of_a_named_data_set_is_a_place():
+    classes = [data for data in vars(datamodules).values() if isclass(data)]
+    with_root = {data.__name__ for data in classes if "root" in signature(data).parameters}
+    assert with_root - set(_NAMED) == {"ImageFolder"}
+    assert set(_NAMED) <= with_root
+
+
+def test_a_failure_leaves_a_folder_with_results_its_configuration(tmp_path):
+    run = occupy(tmp_path / "test")
+    (run / "result.json").write_text("{}")
+    RunFolder(run).write_error("Traceback", started=False)
+    assert (run / "config.yaml").exists()
 
 
 @pytest.mark.parametrize(

@@ -133,27 +133,30 @@ class OnlineProbe(Callback):
     def on_test_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
         self._report(pl_module)
 
+    def _classes(self) -> list[str]:
+        """The names of the data's classes; of data whose classes have none, what it is and their number.
+
+        A checkpoint's part for the data may have changed them since :meth:`setup`.
+        """
+        data = self._datamodule
+        return [str(name) for name in getattr(data, "classes", (type(data).__name__, data.num_classes))]
+
     def state_dict(self) -> dict[str, Any]:
         if self.probe is None or self.optimizer is None:
             return {}
         state = {"probe": self.probe.state_dict(), "optimizer": self.optimizer.state_dict()}
-        classes = getattr(self._datamodule, "classes", None)
-        return state if classes is None else {**state, "classes": classes}
+        return {**state, "classes": self._classes()}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         if self.probe is None:
             return
-        classes = getattr(self._datamodule, "classes", None)
-        self._foreign = state_dict.get("classes", classes) != classes
+        self._foreign = state_dict["classes"] != self._classes()
         if self._foreign:
             log.warning(
                 "the online probe has learnt other classes than the data's, and is left out until it is trained"
             )
             return
         num_classes, num_features = state_dict["probe"]["1.weight"].shape
-        own = self._datamodule.num_classes  # which its own part of the checkpoint may have changed since
-        if own > max(2, num_classes):
-            raise ValueError(f"the data has {own} classes, and the probe of the checkpoint {num_classes}")
         self._build(num_features, num_classes, next(self.probe.parameters()).device)  # data may lack some classes
         assert self.optimizer is not None
         self.probe.load_state_dict(state_dict["probe"])

@@ -44,7 +44,7 @@ class TimmModel(Backbone):
         try:
             features: Tensor = self.network(x.contiguous(memory_format=torch.channels_last))
         except AssertionError as error:  # timm's way to say it
-            raise ValueError(f"{error} Give the network the size of the views, arguments.img_size") from error
+            raise ValueError(f"{error} If it is about the images' size: arguments.img_size") from error
         if features.shape != (len(x), self.num_features):
             raise ValueError(
                 f"the network gives {list(features.shape)} for {len(x)} images in place of one vector of "

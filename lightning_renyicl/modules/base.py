@@ -70,6 +70,7 @@ class ContrastiveModule(LightningModule):
         self._optimizer = optimizer
         self._scheduler = scheduler
         self._loss: Tensor | None = None  # of the last training step
+        self._learns: Tensor | None = None  # whether any loss of the epoch is finite
 
     def forward(self, x: Any) -> Tensor:
         """The representation ``[N, num_features]``: what probes, ``predict`` and export see."""
@@ -89,6 +90,8 @@ class ContrastiveModule(LightningModule):
         loss, logs = self.objective(online, targets)
         first = features[0].detach()
         self._loss = loss.detach()
+        finite = self._loss.isfinite()
+        self._learns = finite if self._learns is None else self._learns | finite
         if logs_now(self):
             logs = {**logs, "feature_std": feature_std(first), "loss": self._loss}
             self.log_dict({f"train/{name}": value for name, value in logs.items()}, batch_size=len(target))
@@ -123,14 +126,22 @@ class ContrastiveModule(LightningModule):
         scheduler = self._scheduler(optimizer, total_steps, steps_per_epoch)
         return {"optimizer": optimizer, "lr_scheduler": {"scheduler": scheduler, "interval": "step"}}
 
+    def on_train_epoch_start(self) -> None:
+        self._learns = None
+
     def on_train_epoch_end(self) -> None:
-        """Stops a run whose weights are not finite, before its checkpoint replaces the last good one."""
-        numbers = [x for x in (*self.parameters(), *self.buffers()) if x.is_floating_point()]
-        if self._loss is not None and not torch.stack([x.isfinite().all() for x in numbers]).all():
+        """Stops a run that has diverged before its checkpoint replaces the last good one.
+
+        Weights are not finite, or no loss of the epoch was; a gradient scaler skips single steps of these.
+        """
+        if self._loss is None or self._learns is None:
+            return
+        finite = torch.stack([self._learns, *(parameter.isfinite().all() for parameter in self.parameters())])
+        if not finite.all():
+            what = "weights are not finite" if finite[0] else "no loss is finite"
             raise ValueError(
-                f"weights are not finite after epoch {self.trainer.current_epoch + 1}, the last loss is "
-                f"{self._loss.item():.4g}: lower the learning rate, and look at train/feature_std, which falls towards "
-                "0 when features collapse"
+                f"{what} after epoch {self.trainer.current_epoch + 1}, the last loss is {self._loss.item():.4g}: lower "
+                "the learning rate, and look at train/feature_std, which falls towards 0 when features collapse"
             )
 
     def _total_steps(self) -> int:

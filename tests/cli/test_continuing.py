@@ -126,9 +126,10 @@ def test_what_a_cluster_had_saved_is_gone_on_from(command, tmp_path, fake, monke
         return found
 
     assert source() == "continuing runs/fake/seed0 from hpc_ckpt_1.ckpt"
-    assert source("--ckpt_path", "other.ckpt") is None
-    monkeypatch.setenv("SLURM_RESTART_COUNT", "1")
     assert source("--ckpt_path", "other.ckpt") == "continuing runs/fake/seed0 from hpc_ckpt_1.ckpt"
+    assert source("--ckpt_path", last) is None  # the user goes back
+    monkeypatch.setenv("SLURM_RESTART_COUNT", "1")
+    assert source("--ckpt_path", last) == "continuing runs/fake/seed0 from hpc_ckpt_1.ckpt"
     os.utime(run / "hpc_ckpt_1.ckpt", (0, 0))
     assert source() == "continuing runs/fake/seed0 from last.ckpt"
 

@@ -230,6 +230,11 @@ def test_labels_that_training_had_none_of_count(tmp_path, caplog, classes):
     assert other.classes == ["cat", "dog", "emu"]
     assert other.samples.target.bincount().tolist() == [10, 10, 10]
     assert ("none of the training's labels (ant, bee)" in caplog.text) == bool(classes)
+    assert "trained on may be set aside" not in caplog.text
+    embedded = build(tmp_path / "b")
+    embedded.setup("predict")
+    embedded.load_state_dict(state)
+    assert embedded.classes == list(classes)  # as unknown as they are to a classifier of these
 
 
 def test_labels_of_evaluation_that_training_lacks(tmp_path, caplog):
@@ -237,7 +242,7 @@ def test_labels_of_evaluation_that_training_lacks(tmp_path, caplog):
     folder(tmp_path, part="val", each=4, classes=("Cat", "DOG", "emu"))
     data = build(tmp_path)
     assert data.samples.target[data.samples.splits["val"]].tolist() == [-1] * 8 + [2] * 4
-    assert f"{tmp_path}: 8 labels are none of the training's (Cat, DOG) and unknown" in caplog.text
+    assert f"{tmp_path} has labels that are none of the training's and count as unknown: Cat, DOG" in caplog.text
 
 
 def test_none_set_aside(tmp_path):

@@ -199,6 +199,14 @@ class TestCheckpoint:
         assert other.classes == ["x", "y", "z"]
         assert other.num_classes == 3
 
+    @pytest.mark.parametrize("labels", [[None], ["z"]])
+    def test_a_file_without_two_labels(self, load, labels):
+        """Has the training's classes, and no score."""
+        data = load()
+        other = load(frame().assign(kind=labels * 60), "new.csv", fitted=data.fitted)
+        assert other.samples.target.unique().tolist() == [-1]
+        assert other.classes == data.classes
+
     def test_a_state_wins_over_what_the_file_says(self, load):
         data = load()
         other = load(frame().assign(size=frame()["size"] * 10, kind=["b", "c", "z"] * 20), "new.csv")

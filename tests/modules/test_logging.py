@@ -49,9 +49,9 @@ def test_callbacks_see_what_loggers_do_and_everything_at_the_end_of_an_epoch(bui
         assert ours == last
 
 
-def test_weights_that_are_not_finite_are_noticed_within_an_epoch(build, fit):
+def test_a_run_that_has_diverged_is_noticed_within_an_epoch(build, fit):
     module, data = build()
     for weight in module.projector.parameters():
         weight.data.fill_(float("nan"))
-    with pytest.raises(ValueError, match="not finite after epoch 1, the last loss is nan"):
+    with pytest.raises(ValueError, match="finite after epoch 1, the last loss is nan"):
         fit((module, data), max_epochs=-1, max_steps=3, log_every_n_steps=50)

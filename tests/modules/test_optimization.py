@@ -78,11 +78,25 @@ def test_a_step_that_the_scaler_skipped_ends_no_run(build, fit):
     """The last batch of the epoch overflows, and weights stay finite."""
 
     class Overflow(Callback):
-        def on_before_zero_grad(self, trainer, pl_module, optimizer):
+        def on_train_batch_end(self, trainer, pl_module, outputs, batch, batch_idx):
             if trainer.is_last_batch:
                 pl_module._loss = torch.tensor(float("inf"))
 
     fit(build(), callbacks=[Overflow()], max_epochs=2)
+
+
+def test_a_run_that_the_scaler_lets_make_no_step_ends(build, fit):
+    module, data = build()
+    module.objective.register_forward_hook(lambda _, inputs, outputs: (outputs[0] * float("nan"), outputs[1]))
+    plugins = [MixedPrecision("16-mixed", "cpu", torch.amp.GradScaler("cpu", init_scale=2.0))]
+    with pytest.raises(ValueError, match="no loss is finite after epoch 1, the last loss is nan"):
+        fit((module, data), plugins=plugins)
+
+
+def test_a_mask_of_infinite_numbers_is_none_of_a_runs_weights(build, fit):
+    module, data = build()
+    module.register_buffer("mask", torch.tensor(float("-inf")))
+    fit((module, data))
 
 
 def test_a_warmup_longer_than_the_training_is_cut(build, fit):
