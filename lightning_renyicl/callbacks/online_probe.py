@@ -29,7 +29,7 @@ class OnlineProbe(Callback):
 
     Logs ``online_probe/top1`` and ``online_probe/macro_top1`` (shares): on the validation split during ``fit`` and
     ``validate``, on the test split during ``test``; NaN of a split without labels. Nothing is chosen on either. With a
-    checkpoint of other classes than the data's it starts anew in ``fit`` and logs nothing else, with a warning.
+    checkpoint of other classes than the data's it starts anew in ``fit`` and else logs nothing, with a warning.
 
     Args:
         learning_rate: of Adam.
@@ -45,7 +45,7 @@ class OnlineProbe(Callback):
         self.optimizer: torch.optim.Optimizer | None = None
         self.confusion: MulticlassConfusionMatrix | None = None
         self._datamodule: Any = None
-        self._foreign = False  # whether what it has learnt is of other classes
+        self._trained = False  # on the data's classes
 
     def setup(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
         if self.probe is not None or stage == "predict":  # which needs no labels, and may see none
@@ -74,7 +74,7 @@ class OnlineProbe(Callback):
     ) -> None:
         assert self.probe is not None
         assert self.optimizer is not None
-        self._foreign = False
+        self._trained = True
         features, target = outputs["features"].float(), outputs["target"]
         with torch.autocast(features.device.type, enabled=False):
             logits = self.probe.train()(features)
@@ -106,7 +106,7 @@ class OnlineProbe(Callback):
     def _count(self, outputs: Any) -> None:
         assert self.probe is not None
         assert self.confusion is not None
-        if self._foreign:
+        if not self._trained:
             return
         features = outputs["features"].float()
         with torch.autocast(features.device.type, enabled=False):
@@ -115,7 +115,9 @@ class OnlineProbe(Callback):
 
     def _report(self, pl_module: LightningModule) -> None:
         assert self.confusion is not None
-        if self._foreign:
+        if not self._trained:
+            if not pl_module.trainer.sanity_checking:
+                log.warning("the online probe has not been trained on the data's classes, and reports nothing")
             return
         for name, value in accuracies(self.confusion.compute()).items():
             pl_module.log(f"online_probe/{name}", value, prog_bar=name == "top1", rank_zero_only=True)
@@ -150,11 +152,8 @@ class OnlineProbe(Callback):
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         if self.probe is None:
             return
-        self._foreign = state_dict["classes"] != self._classes()
-        if self._foreign:
-            log.warning(
-                "the online probe has learnt other classes than the data's, and is left out until it is trained"
-            )
+        self._trained = state_dict["classes"] == self._classes()
+        if not self._trained:
             return
         num_classes, num_features = state_dict["probe"]["1.weight"].shape
         self._build(num_features, num_classes, next(self.probe.parameters()).device)  # data may lack some classes

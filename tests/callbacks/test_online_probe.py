@@ -156,12 +156,19 @@ def test_a_probe_of_other_classes_reports_nothing(tmp_path, make, quiet_trainer,
         again = quiet_trainer(callbacks=[OnlineProbe()])
         (reported,) = again.test(*make(data_class), ckpt_path=tmp_path / "run.ckpt", verbose=False)
         assert bool(reported) == (data_class is Named)
-        assert ("has learnt other classes" in caplog.text) == (data_class is not Named)
+        assert ("has not been trained on the data's classes" in caplog.text) == (data_class is not Named)
     probe = OnlineProbe()
     longer = quiet_trainer(callbacks=[probe], max_epochs=3)
     longer.fit(*make(OtherNames), ckpt_path=tmp_path / "run.ckpt")
     assert "online_probe/top1" in longer.callback_metrics
     assert probe.state_dict()["classes"] == list(OtherNames.classes)
+
+
+@pytest.mark.parametrize("kind", ["validate", "test"])
+def test_an_untrained_probe_reports_nothing(make, quiet_trainer, caplog, kind):
+    (reported,) = getattr(quiet_trainer(callbacks=[OnlineProbe()]), kind)(*make(), verbose=False)
+    assert not reported
+    assert "has not been trained on the data's classes" in caplog.text
 
 
 class TestUnknownLabels:

@@ -77,7 +77,9 @@ def test_keys_and_values(tmp_path, make, quiet_trainer):
 
 @pytest.mark.parametrize("kind", ["validate", "test"])
 def test_evaluation_alone(tmp_path, make, quiet_trainer, kind):
-    getattr(quiet_trainer(callbacks=[OnlineProbe(), ResultJson()]), kind)(*make(), verbose=False)
+    probe = OnlineProbe()
+    quiet_trainer(callbacks=[probe]).fit(*make())
+    getattr(quiet_trainer(callbacks=[probe, ResultJson()]), kind)(*make(), verbose=False)
     assert set(strict(tmp_path / "result.json")["metrics"]) == {"online_probe/macro_top1", "online_probe/top1"}
 
 
