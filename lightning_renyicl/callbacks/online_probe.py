@@ -152,7 +152,7 @@ class OnlineProbe(Callback):
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         if self.probe is None:
             return
-        self._trained = state_dict["classes"] == self._classes()
+        self._trained = state_dict.get("classes") == self._classes()
         if not self._trained:
             return
         num_classes, num_features = state_dict["probe"]["1.weight"].shape
