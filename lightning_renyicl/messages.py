@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 
 _LONGEST_VALUE = 80
-LEAVE_OUT = "leave it out (--trainer.callbacks null leaves all out)"
-"""What to do with a callback that the data has no labels for."""
 
 
 def readable(message: str) -> str:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from torch import Tensor
 
+LEAVE_OUT = "leave it out (--trainer.callbacks null leaves all out)"
+"""What to do with a callback that the data has no labels for."""
+
 
 def accuracies(confusion: Tensor) -> dict[str, Tensor]:
     """Shares of samples that are given their own class.

@@ -11,9 +11,8 @@ from lightning.pytorch import Callback, LightningModule, Trainer
 from torch import Tensor
 from torchmetrics.functional.classification import multiclass_confusion_matrix
 
-from lightning_renyicl.callbacks.accuracy import accuracies
+from lightning_renyicl.callbacks.accuracy import LEAVE_OUT, accuracies
 from lightning_renyicl.callbacks.features import features_of
-from lightning_renyicl.messages import LEAVE_OUT
 
 
 @dataclass(frozen=True)

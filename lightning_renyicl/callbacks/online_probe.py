@@ -12,9 +12,8 @@ from lightning.pytorch import Callback, LightningModule, Trainer
 from torch import nn
 from torchmetrics.classification import MulticlassConfusionMatrix
 
-from lightning_renyicl.callbacks.accuracy import accuracies
+from lightning_renyicl.callbacks.accuracy import LEAVE_OUT, accuracies
 from lightning_renyicl.distributed import world_group, world_size
-from lightning_renyicl.messages import LEAVE_OUT
 
 log = logging.getLogger(__name__)
 

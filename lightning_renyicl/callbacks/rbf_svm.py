@@ -8,9 +8,9 @@ import torch
 from lightning.pytorch import Callback, LightningModule, Trainer
 from torch import Tensor
 
+from lightning_renyicl.callbacks.accuracy import LEAVE_OUT
 from lightning_renyicl.callbacks.features import in_order
 from lightning_renyicl.callbacks.nested_svm import check, nested_svm
-from lightning_renyicl.messages import LEAVE_OUT
 
 
 class RBFSVM(Callback):
