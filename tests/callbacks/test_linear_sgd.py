@@ -48,6 +48,13 @@ def test_one_rate_against_a_loop(weight_decay):
     torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-4)
 
 
+def test_a_single_epoch_has_the_whole_rate():
+    train, val, test = samples(50, 0), samples(20, 1), samples(30, 2)
+    once = LinearSGD([0.5], epochs=1, batch_size=16)(train, val, test.features, 3, seed=4)
+    expected = loop(train + val, test.features, 0.5 / 0.2**3, 1, 16, seed=4)  # whose drops come before its epoch
+    torch.testing.assert_close(once, expected, rtol=1e-4, atol=1e-4)
+
+
 def test_the_rate_is_chosen_on_validation_samples():
     train, val, test = (samples(count, seed, spread=6.0) for seed, count in enumerate((60, 400, 30)))
     rates = [1e-4, 0.3, 1000.0]

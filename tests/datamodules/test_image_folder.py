@@ -19,6 +19,7 @@ from datamodules.augmentations import (
     Normalize,
     RandomResizedCrop,
 )
+from datamodules.seeding import generator_at
 
 VIEW = Compose([RandomResizedCrop(8), HorizontalFlip(), ColorJitter(0.4, 0.4, 0.4, 0.1)])
 MIDDLE = CenterCrop(8, 10)
@@ -98,7 +99,6 @@ def test_crops_are_torchvisions(tmp_path):
     from torchvision.transforms.v2 import functional as F
 
     from datamodules.image_stream import RandomCrop
-    from datamodules.seeding import generator_at
 
     crop = RandomResizedCrop(8)
     paint(tmp_path / "a.png", 0, (50, 40))
@@ -130,6 +130,20 @@ def test_workers_change_nothing(tmp_path, engine):
             assert torch.equal(target, other_target)
             assert all(torch.equal(view, other) for view, other in zip(views, others, strict=True))
     assert not torch.equal(runs[0][0][0][0][0], runs[0][1][0][0][0])  # epochs differ
+
+
+def test_crops_and_what_follows_draw_from_different_streams(tmp_path, monkeypatch):
+    seen = {"crop": [], "batch": []}
+
+    def record(name):
+        return lambda *position, **device: (seen[name].append(position), generator_at(*position, **device))[1]
+
+    data = build(folder(tmp_path))
+    monkeypatch.setattr("datamodules.image_stream.generator_at", record("crop"))
+    monkeypatch.setattr("datamodules.images.generator_at", record("batch"))
+    batches(data.train_dataloader(), data, train=True)
+    assert len(seen["crop"]) == 48
+    assert {len(position) for position in seen["crop"]}.isdisjoint(len(position) for position in seen["batch"])
 
 
 def test_a_resumed_epoch_goes_on(tmp_path):

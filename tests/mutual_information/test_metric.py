@@ -47,6 +47,19 @@ def test_endless_scores_stay_endless():
     assert metric.compute()["mutual_information"] == math.inf
 
 
+def test_sums_are_of_single_precision_where_half_is_the_default():
+    """As within a training in bf16-true, where 1,000 batches added up would stand still."""
+    torch.set_default_dtype(torch.bfloat16)
+    try:
+        metric = MutualInformation()
+    finally:
+        torch.set_default_dtype(torch.float32)
+    p, n = torch.full((4,), 1.1), torch.zeros(4, 3)
+    for _ in range(1000):
+        metric.update(p, n)
+    assert metric.compute()["mutual_information"].item() == pytest.approx(row_log_ratio(p, n).mean().item(), rel=1e-5)
+
+
 def test_reset():
     metric = MutualInformation()
     metric.update(*scores(0))
