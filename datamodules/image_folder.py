@@ -19,7 +19,7 @@ from datamodules.folders import check_training, images_of, parts_of
 from datamodules.held_out import check_held_out, digest_of, set_aside, warn_of_others
 from datamodules.image_stream import EncodedImages
 from datamodules.images import Engine, ImageDataModule
-from datamodules.labels import classes_after, in_order, numbers_of, warn_of_unknown
+from datamodules.labels import classes_after, in_order, numbers_of, some, warn_of_unknown
 
 log = logging.getLogger(__name__)
 
@@ -107,9 +107,10 @@ class ImageFolder(ImageDataModule):
         if not items:
             raise ValueError(f"{self.root}: none of {self._broken} images can be decoded, the first is {broken[0]}")
         if self._broken:
-            first = ", ".join(broken[:3]) + (" …" if self._broken > 3 else "")
             everything = len(items) + self._broken
-            log.warning("%s: %d of %d images are broken and left out: %s", self.root, self._broken, everything, first)
+            log.warning(
+                "%s: %d of %d images are broken and left out: %s", self.root, self._broken, everything, some(broken)
+            )
         self._labels = labels
         self.names = [Path(item.name).relative_to(self.root).as_posix() for item in items]
         if self._predicting:  # which needs no split, and there may be too few images for one

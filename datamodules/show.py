@@ -14,6 +14,7 @@ from torch import Tensor
 
 from datamodules.augmentations import Normalize
 from datamodules.augmentations.base import Augmentation
+from datamodules.configuration import read_configuration
 from datamodules.image_stream import image_at
 from datamodules.images import ImageDataModule
 
@@ -37,12 +38,7 @@ def data_of(files: Sequence[str], flags: Sequence[str]) -> ImageDataModule:
     parser.add_subclass_arguments(LightningDataModule, "data")
     args: list[str] = []
     for file in files:
-        try:
-            content = yaml.safe_load(Path(file).read_text(encoding="utf-8"))
-        except (yaml.YAMLError, UnicodeDecodeError) as error:
-            raise ValueError(f"{file} is not YAML: {error}") from error
-        if not isinstance(content, dict):
-            raise ValueError(f"{file} is not a configuration: expected keys such as trainer, model and data")
+        content = read_configuration(file)
         wanted = {key: content[key] for key in ("seed_everything", "data") if key in content}
         args += ["--config", yaml.safe_dump(wanted)]
     config = parser.parse_args([*args, *flags])

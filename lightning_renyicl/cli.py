@@ -26,6 +26,7 @@ from lightning.pytorch.utilities import rank_zero_info, rank_zero_only
 
 import datamodules  # noqa: F401  (bare class names in YAML resolve to what is imported)
 import lightning_renyicl.modules  # noqa: F401
+from datamodules.configuration import read_configuration
 from lightning_renyicl import run_folder
 from lightning_renyicl.atomic import write_text
 from lightning_renyicl.callbacks import AtomicCheckpointIO, EmbeddingWriter, LastCheckpoint, ResultJson
@@ -217,13 +218,7 @@ def restarted() -> bool:
 def check_configs(files: list[str]) -> None:
     """Names the file that is no YAML dictionary, which the parser's own message doesn't."""
     for file in filter(os.path.isfile, files):
-        try:
-            config = yaml.safe_load(Path(file).read_text(encoding="utf-8"))
-        except (yaml.YAMLError, UnicodeDecodeError) as error:
-            raise ValueError(f"{file} is not YAML: {error}") from error
-        if not isinstance(config, dict):
-            what = "empty" if config is None else "not a configuration"
-            raise ValueError(f"{file} is {what}: expected keys such as trainer, model and data")
+        read_configuration(file)
 
 
 def run(args: list[str] | None = None, callbacks: Sequence[Callback] = ()) -> RenyiCLI:

@@ -101,7 +101,7 @@ def test_loads_without_arguments(checkpoint):
     assert (module.objective.alpha, module.objective.gamma, module.objective.temperature) == (0.01, 1.5, 0.3)
 
 
-def test_another_evaluation_goes_beside(command, tmp_path, checkpoint, caplog, monkeypatch):
+def test_another_evaluation_goes_beside(command, tmp_path, checkpoint, caplog):
     caplog.set_level("INFO")
     for samples, folder in (("60", "predict"), ("40", "predict-2"), ("60", "predict")):
         arguments = ("--data.num_samples", samples, "--trainer.default_root_dir", "mine")

@@ -20,13 +20,15 @@ class Killed(Exception):
 
 
 class Kill(Callback):
-    """Ends the process's training before an optimizer step."""
+    """Ends the process's training before an optimizer step, having saved if asked to, as a cluster's signal does."""
 
-    def __init__(self, step):
-        self.step = step
+    def __init__(self, step, path=None):
+        self.step, self.path = step, path
 
     def on_train_batch_start(self, trainer, pl_module, batch, batch_idx):
         if trainer.global_step == self.step:
+            if self.path is not None:
+                trainer.save_checkpoint(self.path)
             raise Killed
 
 
@@ -34,13 +36,13 @@ class Kill(Callback):
 def train(build, fit):
     """Four epochs of five steps in a folder, up to a kill, or from a checkpoint."""
 
-    def _train(folder, domain, checkpoint, kill=None, ckpt_path=None, seed=0, more=()):
+    def _train(folder, domain, checkpoint, kill=None, ckpt_path=None, seed=0, save=None):
         module, data = build(domain, momentum=0.9, predictor=partial(MLPHead, widths=[8, 4]), seed=seed)
         seed_everything(0, verbose=False)
         probe = OnlineProbe()
-        callbacks = [probe, checkpoint(folder), LearningRateMonitor("step"), *more]
+        callbacks = [probe, checkpoint(folder), LearningRateMonitor("step")]
         if kill is not None:
-            callbacks.append(Kill(kill))
+            callbacks.append(Kill(kill, save))
         arguments = {
             "max_epochs": 4,
             "limit_val_batches": 1.0,
@@ -67,28 +69,16 @@ def every_third_step(folder):
     return ModelCheckpoint(folder, "last", every_n_train_steps=3, enable_version_counter=False)
 
 
-class SavedByASignal(Callback):
-    """Saves within a step's batch, as a cluster's signal and an exception do, and ends the training there."""
-
-    def __init__(self, folder, step):
-        self.path, self.step = folder / "signal.ckpt", step
-
-    def on_train_batch_start(self, trainer, pl_module, batch, batch_idx):
-        if trainer.global_step == self.step and not self.path.exists():
-            trainer.save_checkpoint(self.path)
-            raise Killed
+def as_the_command(folder):
+    return LastCheckpoint(folder / "last.ckpt")
 
 
 @pytest.mark.parametrize(("domain", "step"), [("table", 12), ("graph", 8), ("table", 10), ("image", 14)])
 def test_bit_equal_from_within_a_batch(tmp_path, train, domain, step):
     whole, stopped = tmp_path / "whole", tmp_path / "stopped"
-
-    def checkpoints(folder):
-        return LastCheckpoint(folder / "last.ckpt")
-
-    module, _ = train(whole, domain, checkpoints)
-    assert train(stopped, domain, checkpoints, more=[SavedByASignal(stopped, step)]) is None
-    resumed, _ = train(stopped, domain, checkpoints, ckpt_path=stopped / "signal.ckpt", seed=9)
+    module, _ = train(whole, domain, as_the_command)
+    assert train(stopped, domain, as_the_command, kill=step, save=stopped / "signal.ckpt") is None
+    resumed, _ = train(stopped, domain, as_the_command, ckpt_path=stopped / "signal.ckpt", seed=9)
     torch.testing.assert_close(resumed.state_dict(), module.state_dict(), rtol=0, atol=0)
     ends = [torch.load(folder / "end.ckpt", weights_only=True) for folder in (whole, stopped)]
     assert ends[1]["global_step"] == ends[0]["global_step"] == 20
