@@ -12,6 +12,7 @@ from lightning_renyicl.callbacks.online_probe import OnlineProbe
 from lightning_renyicl.callbacks.pseudo_inverse import PseudoInverse
 from lightning_renyicl.callbacks.raw_columns import RawColumns
 from lightning_renyicl.callbacks.rbf_svm import RBFSVM
+from lightning_renyicl.callbacks.replay_recorder import ReplayRecorder
 from lightning_renyicl.callbacks.result_json import ResultJson
 from lightning_renyicl.callbacks.step_timer import StepTimer
 
@@ -29,6 +30,7 @@ __all__ = [
     "OnlineProbe",
     "PseudoInverse",
     "RawColumns",
+    "ReplayRecorder",
     "ResultJson",
     "StepTimer",
 ]

@@ -69,6 +69,9 @@ class FrozenFeatures(Callback):
     The representations are computed once and shared by all protocols. Logs ``NAME/top1`` and ``NAME/macro_top1``,
     shares of the test split's labelled samples, by the protocols' names.
 
+    Attributes:
+        fingerprint: mean absolute score that each protocol gave, for :class:`ReplayRecorder`.
+
     Args:
         protocols: what to run.
 
@@ -84,6 +87,7 @@ class FrozenFeatures(Callback):
         if not names or len(set(names)) < len(names):
             raise ValueError(f"protocols must be at least one, each once, got {', '.join(names) or 'none'}")
         self.protocols = list(protocols)
+        self.fingerprint: dict[str, Tensor] = {}
 
     def samples(self, trainer: Trainer, pl_module: LightningModule, split: str) -> Labelled:
         """What the protocols get of a split."""
@@ -109,6 +113,7 @@ class FrozenFeatures(Callback):
         for protocol in self.protocols:
             with torch.inference_mode(False), torch.enable_grad():
                 scores = protocol(train, val, test.features, num_classes, torch.initial_seed())
+            self.fingerprint[f"{self.prefix}{protocol.name}"] = scores.double().abs().mean()
             confusion = multiclass_confusion_matrix(scores.cpu(), test.target.cpu(), num_classes)
             for key, value in accuracies(confusion).items():
                 pl_module.log(f"{self.prefix}{protocol.name}/{key}", value.to(pl_module.device), rank_zero_only=True)

@@ -14,8 +14,10 @@ import shlex
 import signal
 import sys
 import threading
-from collections.abc import Mapping
+import traceback
+from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from multiprocessing import forkserver
 from multiprocessing.context import ForkServerProcess
 from multiprocessing.reduction import DupFd
@@ -45,18 +47,18 @@ def prepare(threads: int) -> None:
 
 
 def start(
-    arguments: list[str], log: Path, environment: Mapping[str, str], lock: int | None = None
+    work: Callable[[], None], log: Path, environment: Mapping[str, str], lock: int | None = None
 ) -> ForkServerProcess:
-    """Starts ``lightning ARGUMENTS`` in a session of its own.
+    """Starts what calls the command in a session of its own.
 
     Args:
-        arguments: of the command.
+        work: what to do, :class:`Commands` for instance.
         log: file that its output is appended to.
         environment: its variables.
         lock: descriptor that it keeps open.
     """
     held = None if lock is None else DupFd(lock)
-    process = _context.Process(target=_run, args=(arguments, str(log), dict(environment), held))
+    process = _context.Process(target=_run, args=(work, str(log), dict(environment), held))
     with _one_at_a_time:
         process.start()
     return process
@@ -79,18 +81,50 @@ def kill(process: ForkServerProcess) -> None:
             send(process.pid, signal.SIGKILL)
 
 
-def _run(arguments: list[str], log: str, environment: dict[str, str], lock: Any) -> None:
+def call(arguments: list[str]) -> None:
+    """Runs ``lightning ARGUMENTS`` in this process.
+
+    Raises:
+        SystemExit: it failed.
+    """
+    sys.argv = [PROGRAM, *arguments]
+    runpy.run_module(PROGRAM, run_name="__main__", alter_sys=True)
+
+
+@dataclass(frozen=True)
+class Commands:
+    """A command, and what follows it in the same process, whose failure is not the command's.
+
+    Attributes:
+        arguments: of the command.
+        after: what follows.
+    """
+
+    arguments: list[str]
+    after: Callable[[], None] | None = None
+
+    def __call__(self) -> None:
+        """Runs them."""
+        print(f"$ lightning {shlex.join(self.arguments)}", flush=True)
+        call(self.arguments)
+        if self.after is None:
+            return
+        try:
+            self.after()
+        except (Exception, SystemExit):
+            traceback.print_exc()
+
+
+def _run(work: Callable[[], None], log: str, environment: dict[str, str], lock: Any) -> None:
     os.setsid()  # an interrupt from the keyboard reaches the runner alone, which then ends the whole group
     if lock is not None:
         lock.detach()
     signal.signal(signal.SIGUSR2, signal.SIG_IGN)  # a cluster tells the whole job that its time is nearly up
     output = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
-    os.write(output, f"$ lightning {shlex.join(arguments)}\n".encode())
     for stream in (sys.stdout, sys.stderr):
         stream.flush()
         os.dup2(output, stream.fileno())
     os.close(output)
     os.environ.clear()
     os.environ.update(environment, RENYICL_ONE_FOLDER="1")  # a table looks for its results in one place
-    sys.argv = [PROGRAM, *arguments]
-    runpy.run_module(PROGRAM, run_name="__main__", alter_sys=True)
+    work()

@@ -69,7 +69,7 @@ def time_steps(configs: tuple[str, ...], flags: list[str]) -> float | None:
         arguments = ["fit", *(f"--config={path}" for path in configs), *flags, *command.QUIET]
         arguments += [f"--trainer.default_root_dir={folder / 'run'}", "--trainer.logger=false"]
         arguments += ["--trainer.callbacks+=StepTimer", f"--trainer.callbacks.path={result}"]
-        child = command.start(arguments, log, without_slurm())
+        child = command.start(command.Commands(arguments), log, without_slurm())
         try:
             code = command.wait(child)
         except BaseException:

@@ -184,7 +184,7 @@ def footer(table: Table) -> list[str]:
     }
     lines += [f"{title}: {'; '.join(dict.fromkeys(each))}." for title, each in facts.items() if each]
     if any(cell.stale for cell in table.cells.values()):
-        lines.append("‡: configuration, code or data has changed since; `RERUN=stale` runs it again.")
+        lines.append("‡: what it was made of has changed since, as said below; `RERUN=stale` runs it again.")
     lines += [f"{remark}." for remark in table.remarks]
     lines += [f"Not run, {reason}: {', '.join(labels)}." for reason, labels in reasons(table).items()]
     return lines + list(spec.notes)

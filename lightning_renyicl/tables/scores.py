@@ -137,6 +137,8 @@ def look(table: Table, root: Path) -> dict[Training, list[Status]]:
         table.results += [result for _, result in done]
         failed = [run for run, each in zip(runs, found, strict=True) if each.state in ("failed", "damaged")]
         table.remarks += [f"Failed: {run.folder}" for run in failed]
+        if done and not runs[0].replay.exists():
+            table.remarks.append(f"Not held against today's code, for want of a replay: {training.name}")
         stale = dict.fromkeys(reason for each in found if each.state == "stale" for reason in each.reasons)
         if stale:
             table.remarks.append(f"Stale: {training.name} ({'; '.join(stale)})")

@@ -11,7 +11,7 @@ from typing import Any
 
 import yaml
 
-from lightning_renyicl.provenance import changed_files, changed_sources
+from lightning_renyicl.provenance import changed_files
 from lightning_renyicl.run_folder import MACHINE_KEYS, RunFolder, changed_keys
 from lightning_renyicl.tables.lock import locked
 
@@ -90,6 +90,16 @@ class Run:
     def result(self) -> Path:
         """The file with the score that the table prints."""
         return self.folder / "test" / "result.json" if self.training.split == "test" else self.fitted
+
+    @property
+    def replay(self) -> Path:
+        """What the run logs when it is made tiny, by the code that made the result; of the first seed."""
+        return self.folder / "replay.json"
+
+    @property
+    def outdated(self) -> Path:
+        """In which numbers a replay by later code differs, a line each; there only if one does."""
+        return self.folder / "outdated.txt"
 
     def asks_for(self) -> dict[str, Any]:
         """The contents of the configurations, and the flags that change a result."""
@@ -170,7 +180,7 @@ def status(run: Run, held: bool = False) -> Status:
         return Status("damaged" if held or not locked(run.lock) else "running", (str(error),))
     if result is not None and fitted is not None:
         training, evaluation = run.changes()
-        reasons = [*training, *changed_sources(fitted), *changed_files(fitted)]
+        reasons = [*training, *changed_files(fitted), *outdated(run)]
         if fitted.get("seed", run.seed) != run.seed:
             reasons.append(f"seed {fitted['seed']}")
         result["seconds"] += fitted["seconds"] if run.result != run.fitted else 0
@@ -183,6 +193,15 @@ def status(run: Run, held: bool = False) -> Status:
     if run.failure.exists():
         return Status("failed", (run.failure.read_text().rstrip(),))
     return Status("stopped" if run.request.exists() else "missing")
+
+
+def outdated(run: Run) -> list[str]:
+    """That a replay differs, with the first number that does."""
+    try:
+        first, *others = run.outdated.read_text().splitlines()
+    except (FileNotFoundError, ValueError):
+        return []
+    return [f"replayed today {first}" + (f" and {len(others)} more" if others else "")]
 
 
 def without_evaluation(content: Any) -> Any:

@@ -17,6 +17,7 @@ from lightning_renyicl.atomic import old_name, write_text
 from lightning_renyicl.run_folder import RunFolder
 from lightning_renyicl.tables import command
 from lightning_renyicl.tables.lock import lock
+from lightning_renyicl.tables.replay import Replay, differences, mark, read_replay
 from lightning_renyicl.tables.training import Run, Status, read_result, status
 
 TAIL = 12  # lines of a log that explain a failure
@@ -120,27 +121,35 @@ class Worker:
             except ValueError:
                 result.replace(result.with_suffix(".damaged"))
         run.folder.mkdir(parents=True, exist_ok=True)
-        run.failure.unlink(missing_ok=True)
+        for past in (run.failure, run.outdated):
+            past.unlink(missing_ok=True)
         write_text(run.request, json.dumps(asked, indent=1) + "\n")
         return kept
 
     def _work(self, run: Run, descriptor: int, environment: dict[str, str]) -> None:
         fresh = False
+        before = read_replay(run.replay)
         for arguments, result in commands(run):
             if fresh:
                 result.unlink(missing_ok=True)
             if result.exists():
                 continue
             fresh = True
-            code = self._call(arguments, run.log, descriptor, environment)
+            # by the very process that has made the result, and so by the same code
+            replay = Replay(run, run.replay) if run.seed == 0 and result == run.result else None
+            work = command.Commands(arguments, replay)
+            code = self._call(work, run.log, descriptor, environment)
             if code or not result.exists():
                 raise ValueError(explain(code, arguments[0], run.log))
+        after = read_replay(run.replay)
+        if before is not None and after is not None and (lines := differences(before, after)):
+            mark(run, lines, own=False)
 
-    def _call(self, arguments: list[str], log: Path, descriptor: int, environment: dict[str, str]) -> int:
+    def _call(self, work: command.Commands, log: Path, descriptor: int, environment: dict[str, str]) -> int:
         with self._starting:
             if self._stopping:
                 raise Stopped
-            child = command.start(arguments, log, environment, descriptor)
+            child = command.start(work, log, environment, descriptor)
             self._children.add(child)
         code = command.wait(child)
         with self._starting:
