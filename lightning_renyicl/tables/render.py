@@ -186,6 +186,8 @@ def footer(table: Table) -> list[str]:
     if any(cell.stale for cell in table.cells.values()):
         lines.append("‡: what it was made of has changed since, as said below; `RERUN=stale` runs it again.")
     lines += [f"{remark}." for remark in table.remarks]
+    if table.unreplayed:
+        lines.append(f"Without a replay, so that a change of code cannot be seen: {', '.join(table.unreplayed)}.")
     lines += [f"Not run, {reason}: {', '.join(labels)}." for reason, labels in reasons(table).items()]
     return lines + list(spec.notes)
 

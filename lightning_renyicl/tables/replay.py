@@ -15,9 +15,9 @@ from lightning_renyicl.callbacks.result_json import commit, versions
 from lightning_renyicl.tables import command
 from lightning_renyicl.tables.training import Run, read_yaml
 
-EPOCHS = 6
-STEPS = 12
-"""As many as show the last tenth of a schedule."""
+EPOCHS = 8
+STEPS = 16
+"""So many that, after a warm-up of an epoch, one lies within the last tenth of the schedule."""
 ABSOLUTE, RELATIVE = 2e-3, 1e-2
 """Differences that are rounding."""
 
@@ -26,7 +26,7 @@ ABSOLUTE, RELATIVE = 2e-3, 1e-2
 class Replay:
     """The commands of a run with its own configurations, on the CPU, in a few steps and on a few samples.
 
-    The run has 12 steps in 6 epochs (in as many as it has, if those are fewer), so that the whole schedule, the
+    The run has 16 steps in 8 epochs (in as many as it has, if those are fewer), so that the whole schedule, the
     momentum's whole course, validation in the middle and at the end, saving, loading and every protocol take part.
     What counts epochs of the training shrinks with it.
 

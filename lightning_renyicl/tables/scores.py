@@ -89,6 +89,7 @@ class Table:
         remarks: what is stale, has failed or lacks its metric.
         flags: of the commands.
         runs: those that the results are of.
+        unreplayed: names of trainings whose results have no replay to hold against later code.
     """
 
     spec: Spec
@@ -98,6 +99,7 @@ class Table:
     remarks: list[str]
     flags: tuple[str, ...] = ()
     runs: list[Run] = field(default_factory=list)
+    unreplayed: list[str] = field(default_factory=list)
 
 
 def collect(spec: Spec, scale: str, root: Path, flags: tuple[str, ...] = ()) -> Table:
@@ -138,7 +140,7 @@ def look(table: Table, root: Path) -> dict[Training, list[Status]]:
         failed = [run for run, each in zip(runs, found, strict=True) if each.state in ("failed", "damaged")]
         table.remarks += [f"Failed: {run.folder}" for run in failed]
         if done and not runs[0].replay.exists():
-            table.remarks.append(f"Not held against today's code, for want of a replay: {training.name}")
+            table.unreplayed.append(training.name)
         stale = dict.fromkeys(reason for each in found if each.state == "stale" for reason in each.reasons)
         if stale:
             table.remarks.append(f"Stale: {training.name} ({'; '.join(stale)})")

@@ -58,7 +58,7 @@ def test_keys_and_values(tmp_path, make, quiet_trainer):
     trainer = quiet_trainer(callbacks=[OnlineProbe(), ResultJson()])
     trainer.fit(*make(seed=7))
     result = strict(tmp_path / "result.json")
-    facts = ["metrics", "epoch", "config", "seed", "versions", "device", "seconds", "commit", "sources", "data"]
+    facts = ["metrics", "epoch", "config", "seed", "versions", "device", "seconds", "commit", "data"]
     assert list(result) == facts
     assert result["metrics"] == {
         name: pytest.approx(trainer.callback_metrics[name].item())
