@@ -158,4 +158,4 @@ def differ(one: float, other: float) -> bool:
     """Whether two numbers differ by more than rounding; NaN equals NaN."""
     if math.isnan(one) or math.isnan(other):
         return math.isnan(one) != math.isnan(other)
-    return abs(one - other) > ABSOLUTE + RELATIVE * abs(one)
+    return not math.isclose(one, other, rel_tol=RELATIVE, abs_tol=ABSOLUTE)
