@@ -17,8 +17,8 @@ from lightning_renyicl.cores import cores
 from lightning_renyicl.tables import command
 from lightning_renyicl.tables import spec as specs
 from lightning_renyicl.tables.arguments import Parser, positive
-from lightning_renyicl.tables.replay import Replay, differences, mark, merged, read_replay
-from lightning_renyicl.tables.training import Run, read_result, read_yaml
+from lightning_renyicl.tables.replay import Replay, differences, mark, read_replay
+from lightning_renyicl.tables.training import Run, merge, read_result, read_yaml
 from lightning_renyicl.tables.worker import explain, without_slurm
 
 MOST = 4
@@ -76,7 +76,7 @@ def results(tables: Iterable[str], root: Path) -> Iterator[Run]:
 
 def cover(runs: list[Run], most: int) -> list[Run]:
     """Some of the runs, each the first that shows the most kinds of data, networks and protocols not shown before."""
-    kinds = {run: set(classes(merged([read_yaml(Path(path)) or {} for path in run.training.configs]))) for run in runs}
+    kinds = {run: set(classes(merge([read_yaml(Path(path)) or {} for path in run.training.configs]))) for run in runs}
     chosen: list[Run] = []
     for _ in range(min(most, len(runs))):
         shown = {kind for run in chosen for kind in kinds[run]}

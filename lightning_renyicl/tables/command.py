@@ -18,19 +18,29 @@ import traceback
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from multiprocessing import forkserver
-from multiprocessing.context import ForkServerProcess
-from multiprocessing.reduction import DupFd
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from multiprocessing.context import ForkServerContext, ForkServerProcess
 
 PROGRAM = "lightning_renyicl"
-QUIET = ("--trainer.enable_progress_bar=false", "--trainer.enable_model_summary=false")
-"""Flags of a command that writes into a log."""
 
-_context = multiprocessing.get_context("forkserver")
 # starting a process looks at all others, and an exit code can be read once only
 _one_at_a_time = threading.Lock()
+
+
+@cache
+def _context() -> ForkServerContext:
+    """The fork server's.
+
+    Raises:
+        ValueError: a system that has none.
+    """
+    if "forkserver" not in multiprocessing.get_all_start_methods():
+        raise ValueError("tables run commands in forks of one process, which this system lacks: use Linux or macOS")
+    return multiprocessing.get_context("forkserver")
 
 
 def prepare(threads: int) -> None:
@@ -38,9 +48,11 @@ def prepare(threads: int) -> None:
     os.environ["OMP_NUM_THREADS"] = str(threads)
     # else asking for a GPU would start the driver, and a fork cannot use a driver that its parent has started
     os.environ["PYTORCH_NVML_BASED_CUDA_CHECK"] = "1"
-    _context.set_forkserver_preload(["lightning_renyicl.tables.server"])
+    _context().set_forkserver_preload(["lightning_renyicl.tables.server"])
     if threading.current_thread() is threading.main_thread():
         # the server is not to be interrupted from the keyboard, from its first moment on
+        from multiprocessing import forkserver
+
         before = signal.signal(signal.SIGINT, signal.SIG_IGN)
         forkserver.ensure_running()
         signal.signal(signal.SIGINT, before)
@@ -57,8 +69,10 @@ def start(
         environment: its variables.
         lock: descriptor that it keeps open.
     """
+    from multiprocessing.reduction import DupFd
+
     held = None if lock is None else DupFd(lock)
-    process = _context.Process(target=_run, args=(work, str(log), dict(environment), held))
+    process = _context().Process(target=_run, args=(work, str(log), dict(environment), held))
     with _one_at_a_time:
         process.start()
     return process
@@ -82,12 +96,13 @@ def kill(process: ForkServerProcess) -> None:
 
 
 def call(arguments: list[str]) -> None:
-    """Runs ``lightning ARGUMENTS`` in this process.
+    """Runs ``lightning ARGUMENTS`` in this process, without what is for a terminal, as its output goes into a log.
 
     Raises:
         SystemExit: it failed.
     """
-    sys.argv = [PROGRAM, *arguments]
+    quiet = ["--trainer.enable_progress_bar=false", "--trainer.enable_model_summary=false"]
+    sys.argv = [PROGRAM, *arguments, *quiet]
     runpy.run_module(PROGRAM, run_name="__main__", alter_sys=True)
 
 

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from lightning_renyicl import objectives
 from lightning_renyicl.cores import cores
 from lightning_renyicl.tables import command
 from lightning_renyicl.tables.progress import trained
-from lightning_renyicl.tables.training import Run, Training
+from lightning_renyicl.tables.training import Run, Training, merge, read_yaml
 from lightning_renyicl.tables.worker import explain, without_slurm
-
-SAME_COST = ("objectives", "grids")
-"""Folders of overlays that don't change what a step costs."""
 
 
 def estimate(runs: Sequence[Run]) -> int:
@@ -30,16 +28,17 @@ def estimate(runs: Sequence[Run]) -> int:
         The exit code: 1 if a configuration cannot be timed.
     """
     command.prepare(cores())
-    seconds: dict[tuple[str, ...], float | None] = {}
+    seconds: dict[str, float | None] = {}
     by_training: dict[Training, list[Run]] = {}
     for run in runs:
         by_training.setdefault(run.training, []).append(run)
     total, unknown = 0.0, 0
     for training, own in by_training.items():
-        key = timed_configs(training)
+        configs = training.configs if training.timed_on is None else (*training.configs, training.timed_on)
+        key = costs_of(configs)
         if key not in seconds:
-            flags = Run(replace(training, configs=key), 0, own[0].root, own[0].flags).machine_flags()
-            seconds[key] = time_steps(key, flags)
+            flags = Run(replace(training, configs=configs), 0, own[0].root, own[0].flags).machine_flags()
+            seconds[key] = time_steps(configs, flags)
         each = seconds[key]
         if each is None:
             unknown += len(own)
@@ -54,10 +53,14 @@ def estimate(runs: Sequence[Run]) -> int:
     return 1 if unknown else 0
 
 
-def timed_configs(training: Training) -> tuple[str, ...]:
-    """The configurations that say what a step costs."""
-    own = tuple(path for path in training.configs if Path(path).parent.name not in SAME_COST)
-    return own if training.timed_on is None else (*own, training.timed_on)
+def costs_of(configs: Iterable[str]) -> str:
+    """What decides on the cost of a training: its configuration, in which one bound on a critic costs as any other."""
+    merged = merge([read_yaml(Path(path)) or {} for path in configs])
+    arguments = (merged.get("model") or {}).get("init_args") or {}
+    name = str((arguments.get("objective") or {}).get("class_path", "")).rpartition(".")[2]
+    if isinstance(bound := getattr(objectives, name, None), type) and issubclass(bound, objectives.CosineCritic):
+        arguments["objective"] = None
+    return json.dumps(merged, sort_keys=True)
 
 
 def time_steps(configs: tuple[str, ...], flags: list[str]) -> float | None:
@@ -66,7 +69,7 @@ def time_steps(configs: tuple[str, ...], flags: list[str]) -> float | None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         log, result = folder / "log.txt", folder / "cost.json"
-        arguments = ["fit", *(f"--config={path}" for path in configs), *flags, *command.QUIET]
+        arguments = ["fit", *(f"--config={path}" for path in configs), *flags]
         arguments += [f"--trainer.default_root_dir={folder / 'run'}", "--trainer.logger=false"]
         arguments += ["--trainer.callbacks+=StepTimer", f"--trainer.callbacks.path={result}"]
         child = command.start(command.Commands(arguments), log, without_slurm())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -25,7 +24,7 @@ def lock(path: Path) -> Iterator[int | None]:
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
     try:
-        yield descriptor if _take(descriptor, path, fcntl.LOCK_EX | fcntl.LOCK_NB) else None
+        yield descriptor if _take(descriptor, path, shared=False) else None
     finally:
         os.close(descriptor)
 
@@ -37,14 +36,16 @@ def locked(path: Path) -> bool:
     except FileNotFoundError:
         return False
     try:
-        return not _take(descriptor, path, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        return not _take(descriptor, path, shared=True)
     finally:
         os.close(descriptor)
 
 
-def _take(descriptor: int, path: Path, operation: int) -> bool:
+def _take(descriptor: int, path: Path, shared: bool) -> bool:
+    import fcntl  # of POSIX alone, and so is what needs the lock
+
     try:
-        fcntl.flock(descriptor, operation)
+        fcntl.flock(descriptor, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
     except OSError as error:

@@ -13,7 +13,7 @@ from typing import Any
 from lightning_renyicl.atomic import write_text
 from lightning_renyicl.callbacks.result_json import commit, versions
 from lightning_renyicl.tables import command
-from lightning_renyicl.tables.training import Run, read_yaml
+from lightning_renyicl.tables.training import Run, merge, read_yaml
 
 EPOCHS = 8
 STEPS = 16
@@ -55,7 +55,7 @@ class Replay:
 
     def commands(self, folder: Path) -> Iterator[tuple[list[str], Path]]:
         """What is called, in order, and the file that each call leaves its numbers in."""
-        asked = merged([read_yaml(Path(path)) or {} for path in self.run.training.configs])
+        asked = merge([read_yaml(Path(path)) or {} for path in self.run.training.configs])
         trainer = asked.get("trainer") or {}
         epochs = trainer.get("max_epochs") or EPOCHS
         tiny = min(epochs, EPOCHS)
@@ -63,7 +63,7 @@ class Replay:
         shrunk = folder / "shrunk.yaml"
         write_text(shrunk, json.dumps({"model": shorter(asked.get("model"), tiny / epochs) or {}}))
         common = [f"--config={path}" for path in (*self.run.training.configs, shrunk)] + self.run.machine_flags()
-        common += [*command.QUIET, f"--seed_everything={self.run.seed}", f"--trainer.default_root_dir={folder / 'run'}"]
+        common += [f"--seed_everything={self.run.seed}", f"--trainer.default_root_dir={folder / 'run'}"]
         common += ["--trainer.accelerator=cpu", "--trainer.devices=1", "--trainer.logger=false"]
         common += ["--trainer.log_every_n_steps=1", f"--trainer.max_epochs={tiny}"]
         common += [f"--trainer.check_val_every_n_epoch={max(1, tiny // 2)}"]
@@ -78,16 +78,6 @@ class Replay:
 def limit(own: Any, most: int) -> int:
     """The number of batches of an epoch: at most a configuration's own, if that is a number of batches."""
     return min(own, most) if isinstance(own, int) and own > 0 else most
-
-
-def merged(contents: list[Any]) -> dict[str, Any]:
-    """Configurations laid over each other."""
-    result: dict[str, Any] = {}
-    for content in contents:
-        for key, value in content.items():
-            both = isinstance(value, dict) and isinstance(result.get(key), dict)
-            result[key] = merged([result[key], value]) if both else value
-    return result
 
 
 def shorter(section: Any, factor: float) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -252,6 +253,16 @@ def read_yaml(path: Path) -> Any:
         return None
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise ValueError(f"{path} is not YAML: {error}") from error
+
+
+def merge(contents: Iterable[Any]) -> dict[str, Any]:
+    """Configurations laid over each other, of which later ones win, as a new dictionary."""
+    result: dict[str, Any] = {}
+    for content in contents:
+        for key, value in content.items():
+            below = result.get(key)
+            result[key] = merge([below if isinstance(below, dict) else {}, value]) if isinstance(value, dict) else value
+    return result
 
 
 @cache

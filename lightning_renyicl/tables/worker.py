@@ -10,8 +10,8 @@ import time
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from multiprocessing.context import ForkServerProcess
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from lightning_renyicl.atomic import old_name, write_text
 from lightning_renyicl.run_folder import RunFolder
@@ -19,6 +19,9 @@ from lightning_renyicl.tables import command
 from lightning_renyicl.tables.lock import lock
 from lightning_renyicl.tables.replay import Replay, differences, mark, read_replay
 from lightning_renyicl.tables.training import Run, Status, read_result, status
+
+if TYPE_CHECKING:
+    from multiprocessing.context import ForkServerProcess
 
 TAIL = 12  # lines of a log that explain a failure
 
@@ -163,7 +166,6 @@ def commands(run: Run) -> Iterator[tuple[list[str], Path]]:
     """What makes a run, in order, and the file that each leaves when it is done."""
     configs = [f"--config={path}" for path in run.training.configs]
     common = [*run.machine_flags(), f"--seed_everything={run.seed}", f"--trainer.default_root_dir={run.folder}"]
-    common += command.QUIET
     yield ["fit", *configs, *common], run.fitted
     if run.result != run.fitted:
         folder = RunFolder(run.folder)

@@ -14,8 +14,8 @@ import pytest
 
 from lightning_renyicl.tables.check import cover
 from lightning_renyicl.tables.check import main as check
-from lightning_renyicl.tables.replay import Replay, differences, limit, mark, merged, read_replay, shorter
-from lightning_renyicl.tables.training import Run, Training
+from lightning_renyicl.tables.replay import Replay, differences, limit, mark, read_replay, shorter
+from lightning_renyicl.tables.training import Run, Training, merge
 from tests.tables import edits
 
 RUN = Run(Training("toy", "small", "tiny", ("configs/tiny.yaml",), "test"), 0, Path("runs"))
@@ -111,7 +111,7 @@ class TestDifferences:
 class TestTiny:
     def test_configurations_are_laid_over_each_other(self):
         first = {"trainer": {"max_epochs": 4, "devices": 1}, "model": {"a": [1, 2]}}
-        assert merged([first, {"trainer": {"max_epochs": 8}, "model": {"a": [3]}}]) == {
+        assert merge([first, {"trainer": {"max_epochs": 8}, "model": {"a": [3]}}]) == {
             "trainer": {"max_epochs": 8, "devices": 1},
             "model": {"a": [3]},
         }
