@@ -60,8 +60,8 @@ class CriticModule(LightningModule):
     def estimates(self, p: Tensor, n: Tensor) -> dict[str, Tensor]:
         """The mutual information of a batch by the right and by the other normaliser, and what share has no ratio."""
         by_batch = log_ratio(p, n, skew_of(self.objective, n.shape[-1]), world_group())
-        read_outs = by_batch.nanmean(), row_log_ratio(p, n).mean()
-        estimate, other = read_outs if self.objective.one_denominator else reversed(read_outs)
+        read_outs = row_log_ratio(p, n).mean(), by_batch.nanmean()
+        estimate, other = read_outs if self.objective.normalises_per_anchor else reversed(read_outs)
         return {"estimate": estimate, "other": other, "invalid": by_batch.isnan().float().mean()}
 
     def training_step(self, batch: tuple[list[Tensor], Tensor], batch_idx: int) -> Tensor:
