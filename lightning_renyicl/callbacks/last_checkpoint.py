@@ -18,7 +18,7 @@ class LastCheckpoint(ModelCheckpoint):
     loader, by which the data module knows its place within the epoch, has given it out already.
 
     Args:
-        path: the file, overwritten each time.
+        path: file of the checkpoint, overwritten each time.
     """
 
     def __init__(self, path: Path) -> None:

@@ -108,7 +108,7 @@ def gaussian(
 
 
 def _log_determinant(matrix: np.ndarray) -> float | None:
-    """Of a positive definite matrix; None of any other."""
+    """The log-determinant of a positive definite matrix; None of any other."""
     try:
         return float(2 * np.log(np.diagonal(np.linalg.cholesky(matrix))).sum())
     except np.linalg.LinAlgError:

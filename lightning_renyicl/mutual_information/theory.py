@@ -107,7 +107,7 @@ def cpc_estimates(joint: ArrayLike, alpha: float, k: int, batches: int, seed: in
         alpha: skew in (0, 1).
         k: negatives of an anchor.
         batches: how many.
-        seed: of the pairs.
+        seed: seed of the pairs.
 
     Returns:
         CPC's and MLCPC's values, ``[batches]`` each, in nats.

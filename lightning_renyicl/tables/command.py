@@ -91,6 +91,6 @@ def _run(arguments: list[str], log: str, environment: dict[str, str], lock: Any)
         os.dup2(output, stream.fileno())
     os.close(output)
     os.environ.clear()
-    os.environ.update(environment, RENYICL_ONE_FOLDER="1")  # a table looks for its results in one place
+    os.environ.update(environment)
     sys.argv = [PROGRAM, *arguments]
     runpy.run_module(PROGRAM, run_name="__main__", alter_sys=True)

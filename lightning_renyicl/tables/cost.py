@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from lightning_renyicl.cores import cores
+from lightning_renyicl.runs.cores import cores
 from lightning_renyicl.tables import command
 from lightning_renyicl.tables.progress import trained
 from lightning_renyicl.tables.training import Run, Training

@@ -12,7 +12,8 @@ from typing import Any
 import yaml
 
 from lightning_renyicl.provenance import changed_files, changed_sources
-from lightning_renyicl.run_folder import MACHINE_KEYS, RunFolder, changed_keys
+from lightning_renyicl.runs.comparison import MACHINE_KEYS, changed_keys
+from lightning_renyicl.runs.folder import RunFolder
 from lightning_renyicl.tables.lock import locked
 
 OF_THE_MACHINE = ("--data.root", *(f"--trainer.{key}" for key in MACHINE_KEYS))

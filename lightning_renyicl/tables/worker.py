@@ -14,7 +14,7 @@ from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 
 from lightning_renyicl.atomic import old_name, write_text
-from lightning_renyicl.run_folder import RunFolder
+from lightning_renyicl.runs.folder import RunFolder
 from lightning_renyicl.tables import command
 from lightning_renyicl.tables.lock import lock
 from lightning_renyicl.tables.training import Run, Status, read_result, status
@@ -154,7 +154,7 @@ def commands(run: Run) -> Iterator[tuple[list[str], Path]]:
     """What makes a run, in order, and the file that each leaves when it is done."""
     configs = [f"--config={path}" for path in run.training.configs]
     common = [*run.machine_flags(), f"--seed_everything={run.seed}", f"--trainer.default_root_dir={run.folder}"]
-    common += command.QUIET
+    common += ["--fixed_folder=true", *command.QUIET]  # a table looks for its results in one place
     yield ["fit", *configs, *common], run.fitted
     if run.result != run.fitted:
         folder = RunFolder(run.folder)

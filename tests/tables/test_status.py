@@ -452,7 +452,7 @@ class TestEvaluation:
     @pytest.fixture
     def changed(self, done):
         then = [{"class_path": "FrozenFeatures"}]
-        now = [{"class_path": "lightning_renyicl.callbacks.FrozenFeatures", "init_args": {"protocols": ["B"]}}]
+        now = [{"class_path": "lightning_renyicl.evaluation.FrozenFeatures", "init_args": {"protocols": ["B"]}}]
         request(done, {**CONTENT, BASE: {**CONTENT[BASE], "trainer": {"max_epochs": 4, "callbacks": then}}})
         write_config(BASE, json.dumps({**CONTENT[BASE], "trainer": {"max_epochs": 4, "callbacks": now}}))
         return done
