@@ -38,12 +38,12 @@ def features_of(trainer: Trainer, split: str, encoder: nn.Module) -> tuple[Tenso
 
 
 def in_order(loader: Any, features: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
-    """Features and labels that all processes have of a loader's samples, in the order of their rows in the data."""
-    rows = sample_order(loader)[: len(target)]
+    """Features and labels that all processes have of a loader's samples, in the order of the data set."""
+    places = sample_order(loader)[: len(target)]
     group = world_group()
     if group is not None:
         parts: list[Any] = [None] * torch.distributed.get_world_size(group)
-        torch.distributed.all_gather_object(parts, (rows, features, target), group=group)
-        rows, features, target = (torch.cat(column) for column in zip(*parts, strict=True))
-    order = rows.argsort()
+        torch.distributed.all_gather_object(parts, (places, features, target), group=group)
+        places, features, target = (torch.cat(column) for column in zip(*parts, strict=True))
+    order = places.argsort()
     return features[order], target[order]
