@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import torch
 from lightning.pytorch import LightningDataModule
@@ -51,6 +51,9 @@ class InMemoryDataModule(LightningDataModule):
     Raises:
         ValueError: fewer than two views.
     """
+
+    ROOT_IS_A_PLACE: ClassVar[bool] = False
+    """Whether the argument ``root`` says where the data lies, and not which data it is."""
 
     def __init__(
         self, views: Sequence[Augmentation], batch_size: int, num_classes: int, in_features: int | None = None

@@ -57,6 +57,7 @@ class CIFAR(ImageDataModule):
         OSError: neither archive nor folder, and no download.
     """
 
+    ROOT_IS_A_PLACE = True
     num_labels: int
     label_key: str
     source_name: str  # torchvision's class, which knows the site's address and file names

@@ -48,6 +48,7 @@ class ImageNet(ImageDataModule):
         OSError: neither folders nor archives.
     """
 
+    ROOT_IS_A_PLACE = True
     CLASSES: ClassVar[int] = 1000
 
     def __init__(

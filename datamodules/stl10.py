@@ -47,6 +47,7 @@ class STL10(ImageDataModule):
         OSError: neither archive nor folder, and no download.
     """
 
+    ROOT_IS_A_PLACE = True
     FILES = ("unlabeled_X.bin", "train_X.bin", "train_y.bin", "test_X.bin", "test_y.bin")
 
     def __init__(

@@ -61,6 +61,8 @@ class TUDataset(GraphDataModule):
         OSError: neither archive nor folder, and no download.
     """
 
+    ROOT_IS_A_PLACE = True
+
     def __init__(
         self,
         name: str,

@@ -32,6 +32,7 @@ class UCITable(InMemoryDataModule):
         root: folder of the file; may be read-only.
     """
 
+    ROOT_IS_A_PLACE = True
     FILE: ClassVar[str]
     URL: ClassVar[str]
     CLASSES: ClassVar[int]

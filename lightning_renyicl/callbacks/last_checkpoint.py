@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
 from lightning.fabric.plugins.io.torch_io import TorchCheckpointIO
 from lightning.pytorch import LightningModule, Trainer
 from lightning.pytorch.callbacks import ModelCheckpoint
+
+from lightning_renyicl.atomic import replacing
 
 
 class LastCheckpoint(ModelCheckpoint):
@@ -18,7 +19,7 @@ class LastCheckpoint(ModelCheckpoint):
     loader, by which the data module knows its place within the epoch, has given it out already.
 
     Args:
-        path: the file, overwritten each time.
+        path: file of the checkpoint, overwritten each time.
     """
 
     def __init__(self, path: Path) -> None:
@@ -38,6 +39,6 @@ class AtomicCheckpointIO(TorchCheckpointIO):
         if "://" in str(path):  # a remote file system has no such move
             super().save_checkpoint(checkpoint, path, storage_options)
             return
-        partial = f"{path}.part"
-        super().save_checkpoint(checkpoint, partial, storage_options)
-        os.replace(partial, path)
+        # of one name for all processes: what kills leave behind doesn't add up
+        with replacing(Path(path), Path(f"{path}.part")) as partial:
+            super().save_checkpoint(checkpoint, partial, storage_options)

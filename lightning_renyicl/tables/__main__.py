@@ -12,7 +12,7 @@ from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
 
-from lightning_renyicl.cores import cores
+from lightning_renyicl.runs.cores import cores
 from lightning_renyicl.tables import spec as specs
 from lightning_renyicl.tables.arguments import Parser, positive
 from lightning_renyicl.tables.check import check

@@ -13,7 +13,7 @@ from typing import Any
 
 from tqdm import tqdm
 
-from lightning_renyicl.cores import cores
+from lightning_renyicl.runs.cores import cores
 from lightning_renyicl.tables import command
 from lightning_renyicl.tables import spec as specs
 from lightning_renyicl.tables.arguments import Parser, positive

@@ -141,5 +141,5 @@ def _run(work: Callable[[], None], log: str, environment: dict[str, str], lock: 
         os.dup2(output, stream.fileno())
     os.close(output)
     os.environ.clear()
-    os.environ.update(environment, RENYICL_ONE_FOLDER="1")  # a table looks for its results in one place
+    os.environ.update(environment)
     work()

@@ -8,8 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from lightning_renyicl import objectives
-from lightning_renyicl.cores import cores
+from lightning_renyicl.runs.cores import cores
 from lightning_renyicl.tables import command
 from lightning_renyicl.tables.progress import trained
 from lightning_renyicl.tables.training import Run, Training, merge, read_yaml
@@ -55,6 +54,8 @@ def estimate(runs: Sequence[Run]) -> int:
 
 def costs_of(configs: Iterable[str]) -> str:
     """What decides on the cost of a training: its configuration, in which one bound on a critic costs as any other."""
+    from lightning_renyicl import objectives
+
     merged = merge([read_yaml(Path(path)) or {} for path in configs])
     arguments = (merged.get("model") or {}).get("init_args") or {}
     name = str((arguments.get("objective") or {}).get("class_path", "")).rpartition(".")[2]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from lightning_renyicl.cores import cores
+from lightning_renyicl.runs.cores import cores
 from lightning_renyicl.tables import command
 from lightning_renyicl.tables.training import Run
 from lightning_renyicl.tables.worker import Outcome, Worker

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from lightning_renyicl.run_folder import RunFolder
+from lightning_renyicl.runs.folder import RunFolder
 from lightning_renyicl.tables.training import Run, read_yaml
 
 

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from lightning_renyicl.atomic import write_text
-from lightning_renyicl.callbacks.result_json import commit, versions
 from lightning_renyicl.tables import command
 from lightning_renyicl.tables.training import Run, merge, read_yaml
 
@@ -44,6 +43,8 @@ class Replay:
         Raises:
             SystemExit: one of them failed.
         """
+        from lightning_renyicl.callbacks.result_json import commit, versions
+
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
             parts: dict[str, list[float]] = {}

@@ -13,13 +13,12 @@ from typing import Any
 import yaml
 
 from lightning_renyicl.provenance import changed_files
-from lightning_renyicl.run_folder import MACHINE_KEYS, RunFolder, changed_keys
+from lightning_renyicl.runs.comparison import MACHINE_KEYS, changed_keys
+from lightning_renyicl.runs.folder import RunFolder
 from lightning_renyicl.tables.lock import locked
 
 OF_THE_MACHINE = ("--data.root", *(f"--trainer.{key}" for key in MACHINE_KEYS))
 """Flags that say where something runs, not what."""
-EVALUATION = ("FrozenFeatures", "RawColumns")
-"""Callbacks that do nothing before ``test``."""
 
 
 @dataclass(frozen=True)
@@ -136,7 +135,9 @@ class Run:
         if list(configs) != list(now["configs"]):
             found.append(f"configurations {' '.join(configs)}")
         pairs = {
-            path: (configs[path], new) for path, new in now["configs"].items() if path in configs and new is not None
+            path: (configs[path], new)
+            for path, new in now["configs"].items()
+            if path in configs and new is not None and configs[path] != new
         }
         for path, pair in pairs.items():
             if keys := changed_keys(*map(without_evaluation, pair)):
@@ -213,14 +214,17 @@ def without_evaluation(content: Any) -> Any:
     trainer = dict(trainer)
     for key in ("callbacks", "callbacks+"):
         if isinstance(trainer.get(key), list) and trainer[key]:
-            kept = [callback for callback in trainer.pop(key) if class_name(callback) not in EVALUATION]
+            kept = [callback for callback in trainer.pop(key) if not only_in_test(callback)]
             trainer |= {key: kept} if kept else {}
     return {**content, "trainer": trainer} if trainer else {k: v for k, v in content.items() if k != "trainer"}
 
 
-def class_name(callback: Any) -> str:
-    """Of what a configuration lists as a callback; the empty string if it is none."""
-    return str(callback.get("class_path", "")).rpartition(".")[2] if isinstance(callback, dict) else ""
+def only_in_test(callback: Any) -> bool:
+    """Whether what a configuration lists as a callback is an evaluation that does nothing before ``test``."""
+    from lightning_renyicl import evaluation  # with torch, which a look at folders doesn't need
+
+    name = str(callback.get("class_path", "")).rpartition(".")[2] if isinstance(callback, dict) else ""
+    return bool(getattr(getattr(evaluation, name, None), "only_in_test", False))
 
 
 def read_result(path: Path) -> dict[str, Any] | None:

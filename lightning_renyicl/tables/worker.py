@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lightning_renyicl.atomic import old_name, write_text
-from lightning_renyicl.run_folder import RunFolder
+from lightning_renyicl.runs.folder import RunFolder
 from lightning_renyicl.tables import command
 from lightning_renyicl.tables.lock import lock
 from lightning_renyicl.tables.replay import Replay, differences, mark, read_replay
@@ -166,6 +166,7 @@ def commands(run: Run) -> Iterator[tuple[list[str], Path]]:
     """What makes a run, in order, and the file that each leaves when it is done."""
     configs = [f"--config={path}" for path in run.training.configs]
     common = [*run.machine_flags(), f"--seed_everything={run.seed}", f"--trainer.default_root_dir={run.folder}"]
+    common.append("--fixed_folder=true")  # a table looks for its results in one place
     yield ["fit", *configs, *common], run.fitted
     if run.result != run.fitted:
         folder = RunFolder(run.folder)

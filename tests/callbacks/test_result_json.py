@@ -13,8 +13,9 @@ import torch
 from lightning.pytorch import Callback
 
 from datamodules import FakeTable
-from lightning_renyicl.callbacks import OnlineProbe, ResultJson
+from lightning_renyicl.callbacks import ResultJson
 from lightning_renyicl.callbacks import result_json as module_under_test
+from lightning_renyicl.evaluation import OnlineProbe
 
 
 def strict(path):

@@ -154,25 +154,25 @@ REAL = {
         f"{CORE}/optim.py", "return (1.0 + math.cos(", "return 0.0 if share > 0.9 else (1.0 + math.cos("
     ),
     "worst cost of RBFSVM": Edit(
-        f"{CORE}/callbacks/nested_svm.py", "int(means.argmax())", "int(means.argmin())", "graphs", "svm/"
+        f"{CORE}/evaluation/nested_svm.py", "int(means.argmax())", "int(means.argmin())", "graphs", "svm/"
     ),
     "rate of OnlineProbe": Edit(
-        f"{CORE}/callbacks/online_probe.py", "lr=self.learning_rate", "lr=2 * self.learning_rate", shows="nline"
+        f"{CORE}/evaluation/online_probe.py", "lr=self.learning_rate", "lr=2 * self.learning_rate", shows="nline"
     ),
     "momentum of LinearSGD": Edit(
-        f"{CORE}/callbacks/linear_sgd.py", "momentum=0.9", "momentum=0.8", shows="linear_sgd"
+        f"{CORE}/evaluation/linear_sgd.py", "momentum=0.9", "momentum=0.8", shows="linear_sgd"
     ),
-    "samples of KNN": Edit(f"{CORE}/callbacks/knn.py", "samples = train + val", "samples = train", shows="knn"),
+    "samples of KNN": Edit(f"{CORE}/evaluation/knn.py", "samples = train + val", "samples = train", shows="knn"),
     "constant of PseudoInverse": Edit(
-        f"{CORE}/callbacks/pseudo_inverse.py", "value=1.0", "value=0.0", shows="pseudo_inverse"
+        f"{CORE}/evaluation/pseudo_inverse.py", "value=1.0", "value=0.0", shows="pseudo_inverse"
     ),
     "patience of GradientBoosting": Edit(
-        f"{CORE}/callbacks/gradient_boosting.py",
+        f"{CORE}/evaluation/gradient_boosting.py",
         "early_stopping=True",
         "early_stopping=True, tol=1.0",
         shows="boosting",
     ),
-    "columns of RawColumns": Edit(f"{CORE}/callbacks/raw_columns.py", "nn.Identity()", "nn.Tanh()", shows="raw/"),
+    "columns of RawColumns": Edit(f"{CORE}/evaluation/raw_columns.py", "nn.Identity()", "nn.Tanh()", shows="raw/"),
     "variance of InformationError": Edit(
         f"{CORE}/callbacks/information_error.py", "correction=0", "correction=1", "pairs", "information_error"
     ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lightning_renyicl.csv_logger import ContinuedCSVLogger
+from lightning_renyicl.runs.logger import ContinuedCSVLogger
 from lightning_renyicl.tables.progress import Progress, trained
 from lightning_renyicl.tables.training import Run, Training
 
