@@ -196,10 +196,13 @@ def closure(path):
 
 TABLE = [RandomMask(0.2), Identity()]
 DATA = {
-    "digits": [DigitsTable(TABLE), DigitsGraph([NodeDrop(0.2)] * 2)],
-    "digits_image": [DigitsImage([Identity()] * 2, Identity())],
-    "cifar": [CIFAR10([Identity()] * 2, Identity()), CIFAR100([Identity()] * 2, Identity())],
-    "fake": [FakeTable(TABLE), FakeGraphs([NodeDrop(0.2)] * 2), FakeImages([Identity()] * 2, Identity())],
+    "tables/digits": [DigitsTable(TABLE)],
+    "graphs/digits": [DigitsGraph([NodeDrop(0.2)] * 2)],
+    "images/digits": [DigitsImage([Identity()] * 2, Identity())],
+    "images/cifar": [CIFAR10([Identity()] * 2, Identity()), CIFAR100([Identity()] * 2, Identity())],
+    "tables/fake": [FakeTable(TABLE)],
+    "graphs/fake": [FakeGraphs([NodeDrop(0.2)] * 2)],
+    "images/fake": [FakeImages([Identity()] * 2, Identity())],
 }
 
 
@@ -213,9 +216,9 @@ class TestSources:
 
     def test_of_data(self):
         found = set(provenance.sources([DigitsTable(TABLE)]))
-        used = {"digits", "base", "scaling", "sampler", "seeding", "augmentations/base"}
+        used = {"digits", "tables/digits", "base", "tables/scaling", "sampler", "seeding", "augmentations/base"}
         assert {f"datamodules/{name}.py" for name in used} <= found
-        others = {"cifar", "fake", "__init__", "images", "augmentations/__init__", "augmentations/graph"}
+        others = {"images/cifar", "fake", "__init__", "images/base", "augmentations/__init__", "graphs/packed"}
         assert not {f"datamodules/{name}.py" for name in others} & found
 
     @pytest.mark.parametrize(("file", "data"), [(file, one) for file, all_ in DATA.items() for one in all_])
@@ -226,7 +229,7 @@ class TestSources:
         assert set(provenance.sources([RMLCPC()])) == closure(ROOT / "lightning_renyicl/objectives/bounds.py")
 
     def test_of_an_augmentation(self):
-        assert "datamodules/augmentations/table.py" in provenance.sources([RandomMask(0.2)])
+        assert "datamodules/tables/augmentations/cells.py" in provenance.sources([RandomMask(0.2)])
 
     def test_of_several_are_those_of_each(self):
         objective, data = RMLCPC(), DigitsTable(TABLE)
@@ -528,16 +531,16 @@ class TestResult:
     @pytest.mark.parametrize(
         ("data", "expected"),
         [
-            (DigitsTable([Identity(), RandomMask(0.2)]), {"table"}),
-            (DigitsTable([Identity(), Compose([Identity(), RandomChoice([RandomMask(0.2), Identity()])])]), {"table"}),
-            (DigitsImage([Identity()] * 2, RandomMask(0.2)), {"table"}),
+            (DigitsTable([Identity(), RandomMask(0.2)]), {"cells"}),
+            (DigitsTable([Identity(), Compose([Identity(), RandomChoice([RandomMask(0.2), Identity()])])]), {"cells"}),
+            (DigitsImage([Identity()] * 2, RandomMask(0.2)), {"cells"}),
             (DigitsTable([Identity()] * 2), set()),
         ],
         ids=["second view", "nested", "of evaluation", "none"],
     )
     def test_sources_of_augmentations(self, result, data, expected):
         added = result(data)["sources"].keys() - provenance.sources([data, RMLCPC()]).keys()
-        assert added == {f"datamodules/augmentations/{name}.py" for name in expected}
+        assert added == {f"datamodules/tables/augmentations/{name}.py" for name in expected}
 
     def test_sources_are_those_that_ran(self, result, monkeypatch):
         """Not those of a file that was edited while the run trained."""
