@@ -52,7 +52,7 @@ class Compose(Nested):
     """Applies augmentations one after the other.
 
     Args:
-        augmentations: in the order in which they apply.
+        augmentations: the augmentations, in the order in which they apply.
     """
 
     def forward(self, batch: Any, generator: Generator) -> Any:

@@ -25,7 +25,7 @@ class RawGraphs:
         x: node features ``[nodes, F]``; None if there are none.
         edge_index: ends of every edge, as nodes of the whole set, ``[2, edges]``.
         node_ptr: the first node of every graph and, last, the number of nodes, ``[M + 1]``.
-        labels: of every graph, None where unknown.
+        labels: label of every graph, None where unknown.
     """
 
     x: Tensor | None

@@ -15,8 +15,8 @@ def read_files(root: Path, archive: str, names: Iterable[str], url: str) -> dict
     Args:
         root: folder of the data.
         archive: name of the archive.
-        names: of the files, from the folder and within the archive.
-        url: of the archive, for messages.
+        names: names of the files, from the folder and within the archive.
+        url: address of the archive, for messages.
 
     Raises:
         ValueError: a damaged archive, or one without these files.

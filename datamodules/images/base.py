@@ -114,7 +114,7 @@ class InMemoryImages:
 
     def __init__(self, data: ImageDataModule) -> None:
         self.data = data
-        self.views = data.views
+        self.views: Sequence[Augmentation] = data.views
         self.eval_view = data.eval_augmentation
 
     def batches(self, index: Tensor, train: bool) -> Indices:

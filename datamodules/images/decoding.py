@@ -16,7 +16,7 @@ class Encoded:
 
     Attributes:
         name: what to call it in a message, such as its path.
-        content: its bytes; None: they are in the file of this name.
+        content: bytes of the image; None: they are in the file of this name.
     """
 
     name: str

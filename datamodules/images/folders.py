@@ -98,7 +98,7 @@ def images_of(folder: Path, wanted: Collection[str] | None = None) -> tuple[list
     """Images of a split in the order of their paths, and the names of the folders of their classes.
 
     Args:
-        folder: of the split.
+        folder: folder of the split.
         wanted: names of classes, to leave others out; None: all.
 
     Raises:

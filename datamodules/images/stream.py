@@ -92,7 +92,7 @@ class ImageBatches(Indices):
             return Failure(str(error))
 
     def batch(self, epoch: int, index: Tensor) -> tuple[list[Tensor], Tensor]:
-        """As an item, with mistakes raised."""
+        """An item, with mistakes raised."""
         views: list[list[Tensor]] = [[] for _ in self.cuts]
         for number in index.tolist():
             image = image_at(self.images, number)
@@ -124,7 +124,7 @@ class StreamedImages:
         self.data = data
         parts = [(Whole(view), Identity()) if whole else cut_of(view) for view in data.views]
         self.cuts: list[Cut] = [cut for cut, _ in parts]
-        self.views: list[Augmentation] = [rest for _, rest in parts]
+        self.views: Sequence[Augmentation] = [rest for _, rest in parts]
         self.eval_cut, self.eval_view = cut_of(data.eval_augmentation)
 
     def batches(self, index: Tensor, train: bool) -> ImageBatches:

@@ -28,7 +28,7 @@ def rank_within(owner: Tensor, keys: Tensor, groups: int) -> Tensor:
 
     Args:
         owner: group of every key, in order, ``[M]``.
-        keys: in [0, KEYS), ``[M]``.
+        keys: numbers to sort by, in [0, KEYS), ``[M]``.
         groups: how many there are.
     """
     order = (owner * KEYS + keys).argsort()

@@ -42,7 +42,7 @@ def draw_sides(
 
 
 def first_fit(sides: tuple[Tensor, Tensor], fits: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Of each sample's candidates, the first that fits.
+    """The first of each sample's candidates that fits.
 
     Args:
         sides: candidates, both ``[N, ATTEMPTS]``.

@@ -44,7 +44,7 @@ def rotate(batch: Tensor, degrees: Tensor, cubic: bool) -> Tensor:
 
     Args:
         batch: images ``[N, C, H, W]``.
-        degrees: of each image, ``[N]``.
+        degrees: angle of each image, ``[N]``.
         cubic: whether to interpolate by a cubic.
     """
     n, channels, height, width = batch.shape
