@@ -1,13 +1,14 @@
-"""Batches of indices for data that is held in memory."""
+"""Which samples a batch has."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import islice
+from typing import Any
 
 import torch
 from torch import Tensor
-from torch.utils.data import DataLoader, Dataset
+from torch.utils.data import Dataset
 from torch.utils.data.distributed import DistributedSampler
 
 from datamodules.seeding import generator_at
@@ -17,7 +18,7 @@ class Indices(Dataset):
     """The data set whose item is its key: a loader over it yields what its sampler draws.
 
     Args:
-        index: rows of a split, ``[M]``.
+        index: numbers of the samples of a split, ``[M]``.
     """
 
     def __init__(self, index: Tensor) -> None:
@@ -26,28 +27,36 @@ class Indices(Dataset):
     def __len__(self) -> int:
         return len(self.index)
 
-    def __getitem__(self, index: Tensor) -> Tensor:
+    def __getitem__(self, key: Any) -> Any:
+        return key
+
+    def key(self, epoch: int, index: Tensor) -> Any:
+        """What a sampler asks for to get the batch of the samples at ``index`` in an epoch."""
         return index
 
 
 class BatchIndices(DistributedSampler):
     """Yields this process's batches of a split as index tensors.
 
-    Training: the split is shuffled anew every epoch, cut into *global* batches of ``batch_size``, the ragged one
-    dropped, and each global batch divided among the processes, so that the global batches don't depend on their number.
+    Training: the split is shuffled anew every epoch, cut into *global* batches of ``batch_size``, an incomplete last
+    one dropped, and each global batch divided among the processes, so that the global batches don't depend on their
+    number. A run resumed within an epoch leaves out the batches that it had.
     Evaluation: in order, every sample once over all processes, never padded. Being a ``DistributedSampler``, it is left
     alone by Lightning, which would pad others.
 
     Args:
-        indices: rows of the split.
+        indices: the split.
         batch_size: samples in a batch over all processes.
-        train: whether to shuffle and to drop the ragged batch.
-        seed: of the shuffling.
-        rank: this process.
+        train: whether to shuffle, and to drop an incomplete last batch.
+        seed: seed of the shuffling.
+        rank: number of this process.
         world_size: number of processes.
 
+    Attributes:
+        skip: batches of the next epoch that were had before.
+
     Raises:
-        ValueError: a batch size that the processes cannot share, or more than the training rows.
+        ValueError: a batch size that the processes cannot share, or more than the training samples.
     """
 
     def __init__(
@@ -66,15 +75,24 @@ class BatchIndices(DistributedSampler):
             raise ValueError(f"{world_size} processes cannot share the {len(indices)} samples of an evaluation")
         if train and len(indices) < batch_size:
             raise ValueError(f"batch_size {batch_size} is more than the {len(indices)} training samples")
+        self.indices = indices
         self.index = indices.index
         self.batch_size = batch_size
         self.train = train
+        self.skip = 0
 
-    def __iter__(self) -> Iterator[Tensor]:
+    def __iter__(self) -> Iterator[Any]:
+        skip, self.skip = self.skip, 0
+        epoch = self.epoch if self.train else 0
+        for index in islice(self.draw(), skip, None):
+            yield self.indices.key(epoch, index)
+
+    def draw(self) -> Iterator[Tensor]:
+        """All batches of an epoch."""
         own = self._own()
         if not self.train:
-            share = self.index[self.rank :: self.num_replicas]
-            yield from share.split(own) if len(share) else ()
+            index = self.index[self.rank :: self.num_replicas]
+            yield from index.split(own) if len(index) else ()
             return
         order = self.index[torch.randperm(len(self.index), generator=generator_at(self.seed, self.epoch))]
         for batch in order[: len(self) * self.batch_size].view(-1, self.num_replicas, own):
@@ -83,31 +101,9 @@ class BatchIndices(DistributedSampler):
     def __len__(self) -> int:
         if self.train:
             return len(self.index) // self.batch_size
-        share = len(range(self.rank, len(self.index), self.num_replicas))
-        return -(-share // self._own())
+        samples = len(range(self.rank, len(self.index), self.num_replicas))
+        return -(-samples // self._own())
 
     def _own(self) -> int:
         """Samples of a batch on this process."""
         return max(1, self.batch_size // self.num_replicas)
-
-
-class TrainLoader(DataLoader):
-    """A loader of index batches that a run resumed within an epoch continues where it stopped.
-
-    Args:
-        indices: the split.
-        sampler: draws its batches.
-        generator: what the loader draws its workers' seed from, so that iterating leaves torch's random state alone.
-        skip: batches of the first epoch that were had before.
-    """
-
-    def __init__(self, indices: Indices, sampler: BatchIndices, generator: torch.Generator, skip: int = 0) -> None:
-        super().__init__(indices, batch_size=None, sampler=sampler, generator=generator)
-        self._skip = skip
-        self.yielded = skip  # batches of the current epoch
-
-    def __iter__(self) -> Iterator[Tensor]:  # type: ignore[override]
-        self.yielded, self._skip = self._skip, 0
-        for batch in islice(super().__iter__(), self.yielded, None):
-            self.yielded += 1
-            yield batch

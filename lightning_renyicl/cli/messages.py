@@ -58,7 +58,7 @@ def quiet_known_warnings() -> None:
         ".*sync_dist=True.*",
         # the first steps of mixed precision, which the gradient scaler skips
         ".*lr_scheduler.step.. before .optimizer.step.*",
-        # val_share: 0, as the papers' numbers need
+        # val_fraction: 0, as the papers' numbers need
         ".*Total length of .* across ranks is zero.*",
         # the data module keeps the place within the epoch
         ".*ended before the epoch ended and your dataloader is not resumable.*",

@@ -41,7 +41,7 @@ class FrozenFeatures(Callback):
         if not names or len(set(names)) < len(names):
             raise ValueError(f"protocols must be at least one, each once, got {', '.join(names) or 'none'}")
         self.protocols = list(protocols)
-        self.fingerprint: dict[str, Tensor] = {}
+        self.fingerprint: dict[str, torch.Tensor] = {}
 
     def samples(self, trainer: Trainer, pl_module: LightningModule, split: str) -> LabeledFeatures:
         """What the protocols get of a split."""

@@ -38,7 +38,24 @@ def comparable(config: dict[str, Any]) -> dict[str, Any]:
         elif isinstance(arguments.get("root"), str):
             arguments["root"] = str(Path(arguments["root"]).expanduser().absolute())
         kept["data"] = {**data, "init_args": arguments}
-    return kept
+    named: dict[str, Any] = without_modules(kept)
+    return named
+
+
+def without_modules(tree: Any) -> Any:
+    """A configuration that names our classes by package alone: a class stays the same wherever its file moves."""
+    if isinstance(tree, list):
+        return [without_modules(item) for item in tree]
+    if not isinstance(tree, dict):
+        return tree
+    return {
+        key: _without_module(value) if key == "class_path" else without_modules(value) for key, value in tree.items()
+    }
+
+
+def _without_module(path: Any) -> Any:
+    package, *rest = str(path).split(".")
+    return f"{package}.{rest[-1]}" if rest and package in ("datamodules", "lightning_renyicl") else path
 
 
 def root_is_a_place(class_path: str) -> bool:

@@ -26,7 +26,7 @@ def features_of(name: str, root: Path) -> tuple[torch.Tensor, torch.Tensor]:
     torch.manual_seed(0)
     data = TUDataset(name, [Identity(), Identity()], root=str(root))
     encoder = GIN(data.in_features)
-    batches = [data.samples.rows[index] for index in torch.arange(len(data.samples.target)).split(128)]
+    batches = [data.samples.inputs[index] for index in torch.arange(len(data.samples.target)).split(128)]
     with torch.no_grad():
         for batch in batches:
             encoder(batch)

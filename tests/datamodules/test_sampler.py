@@ -26,7 +26,7 @@ class TestTraining:
             assert {len(part) for part in parts} == {12 // world_size}
             assert torch.equal(torch.cat(parts), whole)
 
-    def test_ragged_batch_is_dropped(self):
+    def test_an_incomplete_batch_is_dropped(self):
         drawn = batches(50, train=True)
         assert [len(batch) for batch in drawn] == [50, 50]
         rows = torch.cat(drawn)

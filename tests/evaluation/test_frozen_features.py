@@ -43,7 +43,7 @@ def by_hand(module, data, split):
     rows = data.samples.splits[split]
     rows = rows[data.samples.target[rows] >= 0]
     with torch.no_grad():
-        return module.eval()(data.samples.rows[rows]), data.samples.target[rows]
+        return module.eval()(data.samples.inputs[rows]), data.samples.target[rows]
 
 
 @pytest.mark.parametrize("data_class", [FakeTable, SomeLabels])
@@ -83,7 +83,7 @@ class Categories(FakeTable):
 
     def load(self):
         samples = super().load()
-        samples.rows[:, -2:] = torch.stack((torch.arange(128) % 4, torch.arange(128) % 6), dim=1).float()
+        samples.inputs[:, -2:] = torch.stack((torch.arange(128) % 4, torch.arange(128) % 6), dim=1).float()
         return samples
 
 
@@ -94,7 +94,7 @@ def test_columns_without_an_encoder(make, quiet_trainer, data_class):
     (metrics,) = trainer.test(module, datamodule=data, verbose=False)
     names = ("recorder/top1", "recorder/macro_top1")
     assert set(metrics) == {*names, *(f"raw/{name}" for name in names)}
-    rows = data.samples.rows[data.samples.splits["train"]]
+    rows = data.samples.inputs[data.samples.splits["train"]]
     if data_class is Categories:
         one_hot = [torch.nn.functional.one_hot(rows[:, column].long(), n) for column, n in ((-2, 4), (-1, 6))]
         rows = torch.cat((rows[:, :-2], *one_hot), dim=1)

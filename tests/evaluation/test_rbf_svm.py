@@ -45,7 +45,7 @@ def graphs():
 def features_of(module, data, split):
     rows = data.samples.splits[split]
     with torch.no_grad():
-        return torch.cat([module.eval()(data.samples.rows[index]) for index in rows.split(20)]), data.samples.target[
+        return torch.cat([module.eval()(data.samples.inputs[index]) for index in rows.split(20)]), data.samples.target[
             rows
         ]
 

@@ -74,6 +74,14 @@ def test_a_root_is_where_data_lies_or_the_data(class_path, same):
         assert comparable(here) == comparable(there)
 
 
+def test_a_class_is_the_same_wherever_its_file_lies():
+    before, after, other = (
+        changed(data={"class_path": "D", "init_args": {"views": [{"class_path": f"{home}.Identity"}]}})
+        for home in ("datamodules.augmentations", "datamodules.elsewhere", "torch.nn")
+    )
+    assert comparable(before) == comparable(after) != comparable(other)
+
+
 def test_every_root_of_a_named_data_set_is_a_place():
     classes = [data for data in vars(datamodules).values() if isclass(data)]
     with_root = {data for data in classes if "root" in signature(data).parameters}
