@@ -94,7 +94,7 @@ model:
     objective: {class_path: RMLCPC, init_args: {alpha: 0.01, gamma: 2.0, temperature: 1.0}}
     optimizer: {class_path: torch.optim.Adam, init_args: {lr: 0.001}}
 data:
-  class_path: InformationStaircase
+  class_path: StepwisePairs
   init_args:
     pairs: {class_path: GaussianPairs, init_args: {dimensions: 4}}
     nats: [2.0, 4.0]

@@ -175,7 +175,7 @@ class TestFooter:
         assert words in self.footer(make(**arguments))
 
     def test_what_a_dagger_means(self, table):
-        assert "‡: configuration, code or data has changed since" in self.footer(table)
+        assert "‡: what it was made of has changed since" in self.footer(table)
         for cell in table.cells.values():
             cell.stale = False
         assert "‡" not in render.markdown(table)
