@@ -145,13 +145,15 @@ class Move(Edit):
 CORE = "lightning_renyicl"
 REAL = {
     "momentum that is constant": Edit(
-        f"{CORE}/momentum.py", "share = min(step / (total_steps - 1), 1.0) if total_steps > 1 else 1.0", "share = 0.0"
+        f"{CORE}/momentum.py",
+        "progress = min(step / (total_steps - 1), 1.0) if total_steps > 1 else 1.0",
+        "progress = 0.0",
     ),
     "loss times two": Edit(f"{CORE}/modules/base.py", '{"loss": loss, "feat', '{"loss": 2 * loss, "feat'),
     "GIN without BatchNorm": Edit(f"{CORE}/encoders/gin.py", "x = norm(perceptron(", "x = (perceptron(", "graphs"),
     "no warm-up": Edit(f"{CORE}/optim.py", "= round(warmup_epochs * steps_per_epoch)", "= 0"),
     "last tenth of the schedule": Edit(
-        f"{CORE}/optim.py", "return (1.0 + math.cos(", "return 0.0 if share > 0.9 else (1.0 + math.cos("
+        f"{CORE}/optim.py", "return (1.0 + math.cos(", "return 0.0 if progress > 0.9 else (1.0 + math.cos("
     ),
     "worst cost of RBFSVM": Edit(
         f"{CORE}/evaluation/nested_svm.py", "int(means.argmax())", "int(means.argmin())", "graphs", "svm/"
