@@ -85,7 +85,7 @@ format: $(VENV)/installed ## mend style in place
 	$(BIN)/ruff format
 
 show-augmentations: $(VENV)/installed ## a picture of what CONFIG=file does to images; runs/augmentations.png
-	$(BIN)/python -m datamodules.images.show $(addprefix --config ,$(CONFIG)) $(FLAGS)
+	$(BIN)/python -m lightning_renyicl.cli.show $(addprefix --config ,$(CONFIG)) $(FLAGS)
 
 bench: $(VENV)/installed ## speed as ratios; results/bench.json; with DATA=folder also on real graphs and photographs
 	DATA="$(DATA)" $(BIN)/python -m tests.benchmarks $(ONLY)

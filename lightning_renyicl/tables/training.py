@@ -10,9 +10,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from lightning_renyicl.provenance import changed_files
+from lightning_renyicl.runs import configuration
 from lightning_renyicl.runs.comparison import MACHINE_KEYS, changed_keys
 from lightning_renyicl.runs.folder import RunFolder
 from lightning_renyicl.tables.lock import locked
@@ -255,8 +254,6 @@ def read_yaml(path: Path) -> Any:
         return _parse(path, path.stat().st_mtime_ns)
     except FileNotFoundError:
         return None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise ValueError(f"{path} is not YAML: {error}") from error
 
 
 def merge(contents: Iterable[Any]) -> dict[str, Any]:
@@ -271,4 +268,4 @@ def merge(contents: Iterable[Any]) -> dict[str, Any]:
 
 @cache
 def _parse(path: Path, modified: int) -> Any:
-    return yaml.load(path.read_text(encoding="utf-8"), yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader)
+    return configuration.read_yaml(path)

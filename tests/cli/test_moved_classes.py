@@ -62,6 +62,12 @@ def test_is_where_the_list_says(path):
     assert hasattr(__import__(module, fromlist=[name]), name)
 
 
+def test_arguments_by_their_present_names():
+    then = {"data": {"init_args": {"val_share": 0.1, "views": [{"init_args": {"kept": 0.2}}]}}}
+    now = {"data": {"init_args": {"val_fraction": 0.1, "views": [{"init_args": {"subgraph_ratio": 0.2}}]}}}
+    assert with_current_names(then) == now
+
+
 def test_names_within_lists_and_dictionaries(tmp_path):
     tree = {"a": [{"class_path": THEN, "init_args": {"x": 1}}], "b": "words", "c": None, "d": 0.5}
     expected = {**tree, "a": [{"class_path": NOW, "init_args": {"x": 1}}]}

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from datamodules.images.show import data_of, draw, main, pictures
+from lightning_renyicl.cli.show import data_of, draw, main, pictures
 
-CONFIGS = Path(__file__).parents[3] / "configs"
+CONFIGS = Path(__file__).parents[2] / "configs"
 
 
 def test_picture_of_digits(tmp_path, capsys):

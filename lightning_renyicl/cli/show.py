@@ -13,10 +13,10 @@ import yaml
 from torch import Tensor
 
 from datamodules.augmentations.base import Augmentation
-from datamodules.configuration import read_configuration
 from datamodules.images.augmentations.crops import Normalize
 from datamodules.images.base import ImageDataModule
 from datamodules.images.stream import image_at
+from lightning_renyicl.runs.configuration import read_configuration
 
 
 def data_of(files: Sequence[str], flags: Sequence[str]) -> ImageDataModule:
