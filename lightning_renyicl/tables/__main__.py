@@ -16,14 +16,14 @@ from lightning_renyicl.runs.cores import cores
 from lightning_renyicl.tables import spec as specs
 from lightning_renyicl.tables.arguments import Parser, positive
 from lightning_renyicl.tables.check import check
-from lightning_renyicl.tables.cost import estimate
-from lightning_renyicl.tables.launch import Job, executor_of, on_cluster, on_this_machine
-from lightning_renyicl.tables.progress import Progress
-from lightning_renyicl.tables.render import keep_fuller, write
+from lightning_renyicl.tables.running.cost import estimate
+from lightning_renyicl.tables.running.launch import Job, executor_of, on_cluster, on_this_machine
+from lightning_renyicl.tables.running.progress import Progress
+from lightning_renyicl.tables.running.worker import Worker
 from lightning_renyicl.tables.scores import collect
 from lightning_renyicl.tables.spec import Spec
 from lightning_renyicl.tables.training import Run, Training, status
-from lightning_renyicl.tables.worker import Worker
+from lightning_renyicl.tables.writing.files import keep_fuller, write
 
 
 def parser() -> argparse.ArgumentParser:

@@ -14,12 +14,12 @@ from typing import Any
 from tqdm import tqdm
 
 from lightning_renyicl.runs.cores import cores
-from lightning_renyicl.tables import command
 from lightning_renyicl.tables import spec as specs
 from lightning_renyicl.tables.arguments import Parser, positive
-from lightning_renyicl.tables.replay import Replay, differences, mark, read_replay
+from lightning_renyicl.tables.running import command
+from lightning_renyicl.tables.running.replay import Replay, differences, mark, read_replay
+from lightning_renyicl.tables.running.worker import explain, without_slurm
 from lightning_renyicl.tables.training import Run, merge, read_result, read_yaml
-from lightning_renyicl.tables.worker import explain, without_slurm
 
 MOST = 4
 """Lines that are printed of one result."""

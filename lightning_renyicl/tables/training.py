@@ -14,7 +14,7 @@ from lightning_renyicl.provenance import changed_files
 from lightning_renyicl.runs import configuration
 from lightning_renyicl.runs.comparison import MACHINE_KEYS, changed_keys
 from lightning_renyicl.runs.folder import RunFolder
-from lightning_renyicl.tables.lock import locked
+from lightning_renyicl.tables.running.lock import locked
 
 OF_THE_MACHINE = ("--data.root", *(f"--trainer.{key}" for key in MACHINE_KEYS))
 """Flags that say where something runs, not what."""
@@ -123,7 +123,7 @@ class Run:
         """What it asks now and didn't then: of the training, and, if nothing of that, of a test's evaluation."""
         try:
             then = json.loads(self.request.read_text())
-            configs, flags = dict(then["configs"]), list(then["flags"])
+            configs, flags = configuration.with_current_names(dict(then["configs"])), list(then["flags"])
         except FileNotFoundError:
             begun = RunFolder(self.folder).config.exists() or self.fitted.exists()
             return (["not started by this table"] if begun else []), []

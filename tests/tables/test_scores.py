@@ -11,10 +11,10 @@ import pytest
 import yaml
 
 from lightning_renyicl.tables import scores, spec
-from lightning_renyicl.tables.lock import lock
-from lightning_renyicl.tables.render import footer
+from lightning_renyicl.tables.running.lock import lock
 from lightning_renyicl.tables.scores import Score, collect, dataset_of
 from lightning_renyicl.tables.training import status
+from lightning_renyicl.tables.writing.footer import footer
 
 NAME = "table77"
 SPEC = """

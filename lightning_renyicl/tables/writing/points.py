@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
-from lightning_renyicl.tables.drawing import pyplot, save, say_not_run
 from lightning_renyicl.tables.scores import Table
+from lightning_renyicl.tables.writing.drawing import pyplot, save, say_not_run
 
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#000000")
 """Okabe and Ito's, which colour-blind readers tell apart."""

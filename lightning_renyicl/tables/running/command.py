@@ -48,7 +48,7 @@ def prepare(threads: int) -> None:
     os.environ["OMP_NUM_THREADS"] = str(threads)
     # else asking for a GPU would start the driver, and a fork cannot use a driver that its parent has started
     os.environ["PYTORCH_NVML_BASED_CUDA_CHECK"] = "1"
-    _context().set_forkserver_preload(["lightning_renyicl.tables.server"])
+    _context().set_forkserver_preload(["lightning_renyicl.tables.running.server"])
     if threading.current_thread() is threading.main_thread():
         # the server is not to be interrupted from the keyboard, from its first moment on
         from multiprocessing import forkserver

@@ -7,12 +7,12 @@ import pytest
 from matplotlib.axes import Axes
 from PIL import Image
 
-from lightning_renyicl.tables import picture as pictures
-from lightning_renyicl.tables import render
-from lightning_renyicl.tables.curves import curves
 from lightning_renyicl.tables.scores import Cell, Score, Table
 from lightning_renyicl.tables.spec import Line, Spec
 from lightning_renyicl.tables.training import Run
+from lightning_renyicl.tables.writing import files
+from lightning_renyicl.tables.writing import picture as pictures
+from lightning_renyicl.tables.writing.curves import curves
 
 LABELS = {"A / x": "a", "A / y": "b", "B / x": "c", "B / y": "d"}
 METRICS = "step,train/bound,train/other,val/top1,known\n" + "".join(
@@ -83,12 +83,12 @@ def test_panels(table, drawn, tmp_path):
 def test_written_where_runs_left_curves(table, tmp_path, monkeypatch):
     monkeypatch.setattr(pictures, "picture", lambda _, path: path.write_text("a picture"))
     names = ["figure-small.md", "figure-small.tex", "figure-small.csv", "figure-small.png"]
-    assert [path.name for path in render.write(table, tmp_path / "a")] == [*names, "figure-small-curves.png"]
+    assert [path.name for path in files.write(table, tmp_path / "a")] == [*names, "figure-small-curves.png"]
     table.runs = table.runs[3:]
-    assert [path.name for path in render.write(table, tmp_path / "b")] == names
+    assert [path.name for path in files.write(table, tmp_path / "b")] == names
 
 
 def test_other_units_stay_as_they_are(table):
-    text = render.markdown(table)
+    text = files.markdown(table)
     assert "| A / x | ours | 0.12 (1) | 0.12 (1) |" in text
     assert "`bias` (bias), `mse` (mse) in nats on the test split" in text

@@ -20,7 +20,7 @@ from lightning_renyicl.tables.__main__ import main
 
 pytestmark = pytest.mark.slow
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 GIBI = 2**30
 
 

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from lightning_renyicl.runs.cores import cores
-from lightning_renyicl.tables import command
+from lightning_renyicl.tables.running import command
+from lightning_renyicl.tables.running.worker import Outcome, Worker
 from lightning_renyicl.tables.training import Run
-from lightning_renyicl.tables.worker import Outcome, Worker
 
 POLL = 1.0  # seconds between looks at what runs
 

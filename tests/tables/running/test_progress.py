@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from lightning_renyicl.runs.logger import ContinuedCSVLogger
-from lightning_renyicl.tables.progress import Progress, trained
+from lightning_renyicl.tables.running.progress import Progress, trained
 from lightning_renyicl.tables.training import Run, Training
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from lightning_renyicl.tables.drawing import pyplot, save, say_not_run
 from lightning_renyicl.tables.scores import Table
 from lightning_renyicl.tables.training import Run, Training
+from lightning_renyicl.tables.writing.drawing import pyplot, save, say_not_run
 
 SMOOTHING = 50
 """A smoothed curve is the mean over one part in so many of the steps."""

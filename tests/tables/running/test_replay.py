@@ -15,9 +15,9 @@ from filelock import FileLock
 
 from lightning_renyicl.tables.check import cover
 from lightning_renyicl.tables.check import main as check
-from lightning_renyicl.tables.replay import Replay, differences, limit, mark, read_replay, shorter
+from lightning_renyicl.tables.running.replay import Replay, differences, limit, mark, read_replay, shorter
 from lightning_renyicl.tables.training import Run, Training, merge
-from tests.tables import edits
+from tests.tables.running import edits
 
 RUN = Run(Training("toy", "small", "tiny", ("configs/tiny.yaml",), "test"), 0, Path("runs"))
 

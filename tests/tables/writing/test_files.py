@@ -10,10 +10,12 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from lightning_renyicl.tables import picture as pictures
-from lightning_renyicl.tables import render
 from lightning_renyicl.tables.scores import Cell, Score, Table
 from lightning_renyicl.tables.spec import Line, Spec
+from lightning_renyicl.tables.writing import files
+from lightning_renyicl.tables.writing import picture as pictures
+from lightning_renyicl.tables.writing.footer import footer
+from lightning_renyicl.tables.writing.latex import tex
 
 BASE, HARD, TOP = "CIFAR-10 / Base", "CIFAR-10 / Hard", "Top"
 COLUMNS = [BASE, HARD, TOP]
@@ -89,7 +91,7 @@ class TestMarkdown:
         cpc, renyi, alpha, late, own = ROWS
         assert f"{MEAN:.2f} ± {STD:.2f}" == "70.25 ± 1.25"
         # digits are those of the paper in the same column, one where it has no number with a point
-        assert rows_of(render.markdown(table)) == [
+        assert rows_of(files.markdown(table)) == [
             [cpc, "ours", "**70.25 ± 1.25 (3)**", "70.2 ± 1.2 (3) (+3.0)‡", "—"],
             ["", "paper", "70.10 ± 0.2", "72.0 (+1.9)", "3"],
             ["", "difference", "+0.15", "-1.8", ""],
@@ -103,41 +105,41 @@ class TestMarkdown:
         ]
 
     def test_heading(self, table):
-        lines = render.markdown(table).splitlines()
+        lines = files.markdown(table).splitlines()
         assert lines[0] == "# table77: Objectives & 100% of γ_1"
         assert lines[2] == f"|  |  | {BASE} | {HARD} | {TOP} |"
         assert lines[3] == "|---|---|---|---|---|"
 
     def test_every_line_has_as_many_cells(self, table):
-        lines = [line for line in render.markdown(table).splitlines() if line.startswith("|")]
+        lines = [line for line in files.markdown(table).splitlines() if line.startswith("|")]
         assert {line.count("|") for line in lines} == {6}
 
     def test_of_nothing(self, empty):
-        assert rows_of(render.markdown(empty)) == [[row, "ours", "—", "—", "—"] for row in ROWS]
+        assert rows_of(files.markdown(empty)) == [[row, "ours", "—", "—", "—"] for row in ROWS]
 
     def test_no_result_is_never_0(self, table, empty):
-        for text in (render.markdown(empty), render.latex(empty), render.comma_separated(empty)):
+        for text in (files.markdown(empty), files.latex(empty), files.comma_separated(empty)):
             assert not re.search(r"(?<![\w.])0(?:\.0+)?(?![\w.%])", text)
-        assert "nan" not in render.markdown(table) + render.latex(table) + render.comma_separated(table)
+        assert "nan" not in files.markdown(table) + files.latex(table) + files.comma_separated(table)
 
     @pytest.mark.parametrize(("printed", "digits"), [([], 1), (["3"], 0), (["3", "4.25", "5.1"], 2), (["-0.5"], 1)])
     def test_digits_are_the_papers(self, printed, digits):
         filled = {(row, TOP): Cell(number) for row, number in zip(ROWS, printed, strict=False)}
         filled[ROWS[-1], TOP] = Cell(score=score(12.3456))
-        (row,) = [line for line in rows_of(render.markdown(make(filled))) if line[0] == ROWS[-1]]
+        (row,) = [line for line in rows_of(files.markdown(make(filled))) if line[0] == ROWS[-1]]
         assert row[-1] == f"{12.3456:.{digits}f} (1)"
 
     @pytest.mark.parametrize("number", ["0.0", "0", "0.00"])
     def test_a_zero_of_the_papers(self, number):
         filled = {(ROWS[0], TOP): Cell(number, "0.0", "0.0", score(0.0))}
-        lines = rows_of(render.markdown(make(filled)))
+        lines = rows_of(files.markdown(make(filled)))
         assert [line[1] for line in lines[:3]] == ["ours", "paper", "difference"]
         assert lines[1][-1] == f"{number} ± 0.0 (+0.0)"
 
 
 class TestFooter:
     def footer(self, table):
-        return render.markdown(table).split("\n\n", 2)[2]
+        return files.markdown(table).split("\n\n", 2)[2]
 
     def test_facts(self, table):
         text = self.footer(table)
@@ -178,7 +180,7 @@ class TestFooter:
         assert "‡: what it was made of has changed since" in self.footer(table)
         for cell in table.cells.values():
             cell.stale = False
-        assert "‡" not in render.markdown(table)
+        assert "‡" not in files.markdown(table)
 
     def test_remarks(self):
         text = self.footer(make(remarks=["Stale: tiny (configs/a.yaml is gone)", "tiny, seed 1, has no finite probe"]))
@@ -204,17 +206,17 @@ def parsed(text):
 
 class TestCSV:
     def test_header(self, table):
-        assert render.comma_separated(table).splitlines()[0] == "row,column,paper,mean,std,n,scale,dataset"
+        assert files.comma_separated(table).splitlines()[0] == "row,column,paper,mean,std,n,scale,dataset"
 
     def test_every_cell_is_a_line_in_order(self, table):
-        lines = parsed(render.comma_separated(table))
+        lines = parsed(files.comma_separated(table))
         assert [(line["row"], line["column"]) for line in lines] == [
             (row, column) for row in ROWS for column in COLUMNS
         ]
         assert {line["scale"] for line in lines} == {"small"}
 
     def test_numbers(self, table):
-        for line in parsed(render.comma_separated(table)):
+        for line in parsed(files.comma_separated(table)):
             cell = table.cells[line["row"], line["column"]]
             numbers = list(cell.score.values.values())
             assert line["paper"] == cell.paper  # as printed
@@ -229,16 +231,16 @@ class TestCSV:
             )
 
     def test_of_nothing(self, empty):
-        for line in parsed(render.comma_separated(empty)):
+        for line in parsed(files.comma_separated(empty)):
             assert [line[key] for key in ("paper", "mean", "std", "n", "dataset")] == [""] * 5
 
     def test_labels_with_commas_and_quotes(self):
         filled = {(ROWS[0], BASE): Cell("1", dataset='Rows "own", 5 train')}
-        assert parsed(render.comma_separated(make(filled)))[0]["dataset"] == 'Rows "own", 5 train'
+        assert parsed(files.comma_separated(make(filled)))[0]["dataset"] == 'Rows "own", 5 train'
 
     def test_lines_end_as_text_does(self, table):
-        assert "\r" not in render.comma_separated(table)
-        assert render.comma_separated(table).endswith("\n")
+        assert "\r" not in files.comma_separated(table)
+        assert files.comma_separated(table).endswith("\n")
 
 
 def body_of(text):
@@ -258,11 +260,11 @@ class TestLaTeX:
     @pytest.fixture(params=["full", "empty", "one level"])
     def text(self, request):
         if request.param == "full":
-            return render.latex(make(remarks=[f"Stale: a_b ({SPECIAL} …)"]))
+            return files.latex(make(remarks=[f"Stale: a_b ({SPECIAL} …)"]))
         if request.param == "empty":
-            return render.latex(make({}, results=()))
+            return files.latex(make({}, results=()))
         spec = Spec("table77", "One & all", {"A": Line("A")}, {"x": Line("x"), "y": Line("y")})
-        return render.latex(Table(spec, "paper", {("A", "x"): Cell("1.0"), ("A", "y"): Cell()}, [], []))
+        return files.latex(Table(spec, "paper", {("A", "x"): Cell("1.0"), ("A", "y"): Cell()}, [], []))
 
     def test_environments_are_balanced(self, text):
         opened = []
@@ -333,34 +335,34 @@ class TestLaTeX:
         ],
     )
     def test_signs(self, sign, command):
-        assert render.tex(f"a{sign}b") == f"a{command}b"
+        assert tex(f"a{sign}b") == f"a{command}b"
 
     def test_signs_beyond_ascii(self):
-        assert render.tex("RényiCL …").isascii()
+        assert tex("RényiCL …").isascii()
 
     def test_cells(self, table):
         body = [
-            [cell.strip() for cell in line.removesuffix(r"\\").split(" & ")] for line in body_of(render.latex(table))
+            [cell.strip() for cell in line.removesuffix(r"\\").split(" & ")] for line in body_of(files.latex(table))
         ]
         first, paper, gap = body[:3]
         assert first == ["CPC", "ours", r"\textbf{70.25 $\pm$ 1.25 (3)}", r"70.2 $\pm$ 1.2 (3) (+3.0)$^\ddag$", "---"]
         assert paper == ["", "paper", r"70.10 $\pm$ 0.2", "72.0 (+1.9)", "3"]
         assert gap == ["", "difference", "+0.15", "-1.8", ""]
-        assert len(body) == len(rows_of(render.markdown(table)))
+        assert len(body) == len(rows_of(files.markdown(table)))
         assert any(line[0] == r"$\alpha$\_1 \& 5\% \#1" for line in body)
 
     def test_heading(self, table):
-        text = render.latex(table)
+        text = files.latex(table)
         assert r"\multicolumn{2}{c}{CIFAR-10}" in text
         assert r"&  & Base & Hard & Top \\" in text
         assert r"\caption{Objectives \& 100\% of $\gamma$\_1}" in text
         assert r"\label{tab:table77}" in text
 
     def test_footer(self, table):
-        text = render.latex(table)
+        text = files.latex(table)
         inside = text[text.index(r"\end{tabular}") : text.index(r"\end{table}")]
-        for line in render.footer(table):
-            assert rf"\par\footnotesize {render.tex(line)}" in inside
+        for line in footer(table):
+            assert rf"\par\footnotesize {tex(line)}" in inside
 
 
 class TestPicture:
@@ -420,51 +422,51 @@ class TestWrite:
     )
     def test_names(self, tmp_path, scale, stem):
         folder = tmp_path / "results" / "new"
-        written = render.write(make(scale=scale), folder)
+        written = files.write(make(scale=scale), folder)
         assert written == [folder / f"{stem}{suffix}" for suffix in (".md", ".tex", ".csv", ".png")]
         assert sorted(folder.iterdir()) == sorted(written)
 
     def test_contents(self, table, tmp_path):
-        markdown, latex, values, image = render.write(table, tmp_path)
-        assert markdown.read_text(encoding="utf-8") == render.markdown(table)
-        assert latex.read_text(encoding="utf-8") == render.latex(table)
-        assert values.read_text(encoding="utf-8") == render.comma_separated(table)
+        markdown, latex, values, image = files.write(table, tmp_path)
+        assert markdown.read_text(encoding="utf-8") == files.markdown(table)
+        assert latex.read_text(encoding="utf-8") == files.latex(table)
+        assert values.read_text(encoding="utf-8") == files.comma_separated(table)
         with Image.open(image) as opened:
             opened.verify()
 
     @pytest.mark.usefixtures("no_picture")
     def test_scales_stand_beside_each_other(self, tmp_path):
         for scale in ("paper", "small"):
-            render.write(make(scale=scale), tmp_path)
+            files.write(make(scale=scale), tmp_path)
         assert len(list(tmp_path.iterdir())) == 8
         assert "Scale: paper." in (tmp_path / "table77.md").read_text(encoding="utf-8")
         assert "Scale: small." in (tmp_path / "table77-small.md").read_text(encoding="utf-8")
 
     @pytest.mark.usefixtures("no_picture")
     def test_again(self, table, empty, tmp_path):
-        render.write(table, tmp_path)
-        again = render.write(empty, tmp_path)
-        assert again[0].read_text(encoding="utf-8") == render.markdown(empty)
+        files.write(table, tmp_path)
+        again = files.write(empty, tmp_path)
+        assert again[0].read_text(encoding="utf-8") == files.markdown(empty)
         assert sorted(tmp_path.iterdir()) == sorted(again)
 
-    @pytest.mark.parametrize("renderer", ["markdown", "latex", "comma_separated"])
+    @pytest.mark.parametrize("suffix", files.FORMATS)
     @pytest.mark.usefixtures("no_picture")
-    def test_a_renderer_that_fails_leaves_whole_files(self, table, empty, tmp_path, monkeypatch, renderer):
-        files = render.write(table, tmp_path)
-        before = {path: path.read_bytes() for path in files}
+    def test_a_format_that_fails_leaves_whole_files(self, table, empty, tmp_path, monkeypatch, suffix):
+        written = files.write(table, tmp_path)
+        before = {path: path.read_bytes() for path in written}
 
         def fail(_):
             raise RuntimeError("a bug")
 
-        monkeypatch.setattr(render, renderer, fail)
+        monkeypatch.setitem(files.FORMATS, suffix, fail)
         with pytest.raises(RuntimeError, match="a bug"):
-            render.write(empty, tmp_path)
-        assert sorted(tmp_path.iterdir()) == sorted(files)
-        done = ["markdown", "latex", "comma_separated"].index(renderer)
-        contents = [render.markdown, render.latex]
-        for path, content in zip(files[:done], contents, strict=False):
+            files.write(empty, tmp_path)
+        assert sorted(tmp_path.iterdir()) == sorted(written)
+        done = list(files.FORMATS).index(suffix)
+        contents = [files.markdown, files.latex]
+        for path, content in zip(written[:done], contents, strict=False):
             assert path.read_text(encoding="utf-8") == content(empty)
-        for path in files[done:]:
+        for path in written[done:]:
             assert path.read_bytes() == before[path]
 
     def test_a_picture_that_fails_leaves_the_one_of_before(self, empty, tmp_path, monkeypatch):
@@ -476,6 +478,6 @@ class TestWrite:
         path.write_bytes(b"before")
         monkeypatch.setattr("matplotlib.figure.Figure.savefig", half)
         with pytest.raises(RuntimeError, match="a bug"):
-            render.write(empty, tmp_path)
+            files.write(empty, tmp_path)
         assert path.read_bytes() == b"before"
         assert len(list(tmp_path.iterdir())) == 4

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from lightning_renyicl.atomic import write_text
-from lightning_renyicl.tables import command
+from lightning_renyicl.tables.running import command
 from lightning_renyicl.tables.training import Run, merge, read_yaml
 
 EPOCHS = 8

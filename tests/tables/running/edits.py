@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 PACKAGES = ("lightning_renyicl", "datamodules")
 LIBRARIES = (
     "lightning.pytorch.cli",
@@ -214,7 +214,7 @@ def replay(edit: Edit | None, config: str, folder: Path) -> dict[str, list[float
         try:
             os.chdir(folder)
             sys.path.insert(0, str(tree))
-            from lightning_renyicl.tables.replay import Replay
+            from lightning_renyicl.tables.running.replay import Replay
             from lightning_renyicl.tables.training import Run, Training
 
             run = Run(Training("edits", "small", config, (f"configs/{config}.yaml",), "test"), 0, Path("runs"))
@@ -241,7 +241,7 @@ def main() -> None:
             zip([job[0] for job in jobs], pool.map(lambda job, at: replay(*job[1:], at), jobs, folders), strict=True)
         )
     sys.path.insert(0, str(ROOT))
-    from lightning_renyicl.tables.replay import differences
+    from lightning_renyicl.tables.running.replay import differences
 
     found = {name: differences(values[edit.config], values[name]) for name, edit in edits.items()}
     print(json.dumps({"replays": values, "differences": found}))

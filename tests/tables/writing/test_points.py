@@ -7,11 +7,11 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
 from PIL import Image
 
-from lightning_renyicl.tables import picture as pictures
-from lightning_renyicl.tables import render
-from lightning_renyicl.tables.points import points
 from lightning_renyicl.tables.scores import Cell, Score, Table
 from lightning_renyicl.tables.spec import Line, Spec
+from lightning_renyicl.tables.writing import files
+from lightning_renyicl.tables.writing import picture as pictures
+from lightning_renyicl.tables.writing.points import points
 
 LABELS = ["Digits / CPC / Base", "Digits / CPC / Hard", "Digits / RMLCPC / Base", "CIFAR-10 / CPC / Base"]
 
@@ -55,4 +55,4 @@ def test_points(table, monkeypatch, tmp_path):
 
 def test_written_with_the_table(table, tmp_path, monkeypatch):
     monkeypatch.setattr(pictures, "picture", lambda _, path: path.write_text("a picture"))
-    assert [path.name for path in render.write(table, tmp_path)][-1] == "figure-small-points.png"
+    assert [path.name for path in files.write(table, tmp_path)][-1] == "figure-small-points.png"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
-from lightning_renyicl.tables.drawing import pyplot, save, say_not_run
 from lightning_renyicl.tables.scores import Table
+from lightning_renyicl.tables.writing.drawing import pyplot, save, say_not_run
 
 ACROSS = 4  # panels side by side
 

@@ -9,10 +9,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from lightning_renyicl.runs.cores import cores
-from lightning_renyicl.tables import command
-from lightning_renyicl.tables.progress import trained
+from lightning_renyicl.tables.running import command
+from lightning_renyicl.tables.running.progress import trained
+from lightning_renyicl.tables.running.worker import explain, without_slurm
 from lightning_renyicl.tables.training import Run, Training, merge, read_yaml
-from lightning_renyicl.tables.worker import explain, without_slurm
 
 
 def estimate(runs: Sequence[Run]) -> int:

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from lightning_renyicl.tables.cost import costs_of
+from lightning_renyicl.tables.running.cost import costs_of
 
 BASE = {"trainer": {"max_epochs": 4}, "model": {"init_args": {"objective": {"class_path": "RMLCPC"}, "width": 8}}}
 
