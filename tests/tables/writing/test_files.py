@@ -117,10 +117,12 @@ class TestMarkdown:
     def test_of_nothing(self, empty):
         assert rows_of(files.markdown(empty)) == [[row, "ours", "—", "—", "—"] for row in ROWS]
 
-    def test_no_result_is_never_0(self, table, empty):
-        for text in (files.markdown(empty), files.latex(empty), files.comma_separated(empty)):
-            assert not re.search(r"(?<![\w.])0(?:\.0+)?(?![\w.%])", text)
-        assert "nan" not in files.markdown(table) + files.latex(table) + files.comma_separated(table)
+    @pytest.mark.parametrize("content", files.FORMATS.values(), ids=files.FORMATS)
+    def test_no_result_is_never_0(self, table, empty, content):
+        assert not re.search(r"(?<![\w.])0(?:\.0+)?(?![\w.%])", content(empty))
+        assert "nan" not in content(table)
+        assert all(text.endswith("\n") for text in (content(table), content(empty)))
+        assert content(table) != content(empty)
 
     @pytest.mark.parametrize(("printed", "digits"), [([], 1), (["3"], 0), (["3", "4.25", "5.1"], 2), (["-0.5"], 1)])
     def test_digits_are_the_papers(self, printed, digits):
