@@ -9,7 +9,7 @@ def accuracies(confusion: Tensor) -> dict[str, Tensor]:
     """Shares of samples that are given their own class.
 
     Args:
-        confusion: how many samples of a class (row) were given each class (column), ``[C, C]``.
+        confusion: counts of the samples of each class (row) that were given each class (column), ``[C, C]``.
 
     Returns:
         ``top1`` over all samples; ``macro_top1``, the mean over the classes of which there are samples. NaN of none.

@@ -7,7 +7,7 @@ OMIT_CALLBACK = "leave it out (--trainer.callbacks null leaves all out)"
 
 
 def check_classes(callback: str, num_classes: int) -> None:
-    """Whether there is anything to tell apart.
+    """Checks that there are classes to tell apart.
 
     Raises:
         ValueError: fewer than two classes.

@@ -99,7 +99,7 @@ def nested_svm(features: Tensor, target: Tensor, seed: int, folds: int = 10, inn
 
 
 def check(features: Tensor, target: Tensor, folds: int, inner_folds: int) -> None:
-    """Whether :func:`nested_svm` can take what it is to be given.
+    """Checks that :func:`nested_svm` can take what it is to be given.
 
     Raises:
         ValueError: features that are not finite; labels of which a fold, outer or inner, has fewer than two classes, to

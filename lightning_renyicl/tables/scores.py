@@ -21,7 +21,7 @@ class Score:
     """Values of several seeds.
 
     Attributes:
-        values: by seed, in the table's unit.
+        values: scores by seed, in the table's unit.
     """
 
     values: dict[int, float]
@@ -52,13 +52,13 @@ class Score:
 
 @dataclass
 class Cell:
-    """One cell.
+    """A cell of a table.
 
     Attributes:
         paper: the paper's number as printed; the empty string if it has none.
         spread: what the paper prints after ±.
         paper_gain: what the paper prints in parentheses.
-        score: of the runs that are done.
+        score: score of the runs that are done.
         gain: over the line that the specification names.
         not_run: why nothing is trained for it; None if something is.
         dataset: what the runs used.
@@ -84,10 +84,10 @@ class Table:
     Attributes:
         spec: rows and columns.
         scale: smoke, small or paper.
-        cells: by labels of row and column.
-        results: of the runs that are done.
+        cells: cells by their labels of row and column.
+        results: contents of ``result.json`` of the runs that are done.
         remarks: what is stale, has failed or lacks its metric.
-        flags: of the commands.
+        flags: flags of the commands.
         runs: those that the results are of.
         unreplayed: names of trainings whose results have no replay to hold against later code.
     """

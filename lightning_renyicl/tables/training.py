@@ -57,7 +57,7 @@ class Run:
 
     @property
     def lock(self) -> Path:
-        """Held by who runs it."""
+        """The lock file, held by the process that makes the run."""
         return self.folder.with_name(f"{self.folder.name}.lock")
 
     @property
@@ -97,7 +97,7 @@ class Run:
 
     @property
     def outdated(self) -> Path:
-        """In which numbers a replay by later code differs, a line each; there only if one does."""
+        """The differences of a replay by later code, a line each; there only if it differs."""
         return self.folder / "outdated.txt"
 
     def asks_for(self) -> dict[str, Any]:
@@ -155,8 +155,8 @@ class Status:
     Attributes:
         state: ``done``, ``stale`` (done, but of something else than is asked for now), ``damaged`` (a result that
             cannot be read), ``running``, ``failed``, ``stopped`` (to be continued) or ``missing``.
-        reasons: of a stale, damaged or failed run.
-        trained: of a stale run, whether its training is what is asked for and its checkpoint is there, so that ``test``
+        reasons: why a run is stale, damaged or failed.
+        trained: whether a stale run's training is what is asked for and its checkpoint is there, so that ``test``
             alone makes it anew.
         result: what ``result.json`` holds; of a done or stale run.
     """

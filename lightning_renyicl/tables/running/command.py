@@ -66,7 +66,7 @@ def start(
     Args:
         work: what to do, :class:`Commands` for instance.
         log: file that its output is appended to.
-        environment: its variables.
+        environment: environment variables of the process.
         lock: descriptor that it keeps open.
     """
     from multiprocessing.reduction import DupFd
@@ -111,7 +111,7 @@ class Commands:
     """A command, and what follows it in the same process, whose failure is not the command's.
 
     Attributes:
-        arguments: of the command.
+        arguments: arguments of the command.
         after: what follows.
     """
 

@@ -27,7 +27,7 @@ def on_this_machine(worker: Worker, runs: Sequence[Run], jobs: int, look: Callab
     Args:
         worker: what executes one.
         runs: the runs, in order.
-        jobs: how many at a time.
+        jobs: number of runs at a time.
         look: called about every second.
     """
     command.prepare(threads=max(1, cores() // jobs))

@@ -39,7 +39,7 @@ class Progress:
             self._bar.refresh()
 
     def finish(self, run: Run) -> None:
-        """One more that is not waited for."""
+        """Counts a run that is not waited for any more."""
         self._waiting.discard(run)
         self._done += 1
         self.look()

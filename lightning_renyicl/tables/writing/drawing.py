@@ -19,7 +19,7 @@ def pyplot() -> Any:
 
 
 def say_not_run(axis: Any) -> None:
-    """In the middle of a panel that has nothing to show."""
+    """Writes that nothing was run into the middle of a panel."""
     axis.text(0.5, 0.5, "not run", ha="center", va="center", transform=axis.transAxes)
 
 

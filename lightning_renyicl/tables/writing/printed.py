@@ -32,7 +32,7 @@ class Row:
 
 
 def rows(table: Table) -> list[Row]:
-    """For each row of the paper: ours, the paper's and the difference, as far as there are any."""
+    """The lines of each row of the paper: ours, the paper's and the difference, as far as there are any."""
     printed = []
     for name in table.spec.rows:
         cells = [table.cells[name, column] for column in table.spec.columns]

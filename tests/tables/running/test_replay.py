@@ -15,7 +15,7 @@ from filelock import FileLock
 
 from lightning_renyicl.tables.check import cover
 from lightning_renyicl.tables.check import main as check
-from lightning_renyicl.tables.running.replay import Replay, differences, limit, mark, read_replay, shorter
+from lightning_renyicl.tables.running.replay import Replay, differences, limit, mark, read_replay, smaller
 from lightning_renyicl.tables.training import Run, Training, merge
 from tests.tables.running import edits
 
@@ -62,7 +62,7 @@ class TestValues:
         rates, momenta = (edited["replays"]["rows"][name] for name in ("learning_rate", "train/momentum"))
         # after a step: two steps of warm-up, then a half cosine over fourteen
         shape = [2 / 3, 1.0] + [(1 + math.cos(math.pi * k / 14)) / 2 for k in range(1, 15)]
-        assert rates == pytest.approx([0.5 * each for each in shape], abs=1e-12)
+        assert rates == pytest.approx([0.005 * each for each in shape], abs=1e-12)
         assert (momenta[0], momenta[-1]) == pytest.approx((0.9, 1.0))
 
     def test_validation_in_the_middle_and_at_the_end(self, edited):
@@ -125,11 +125,16 @@ class TestTiny:
 
     def test_epochs_of_the_training_shrink(self):
         section = {"init_args": {"scheduler": {"init_args": {"warmup_epochs": 10, "other": 3}}, "freeze_epochs": 200}}
-        assert shorter(section, 8 / 400) == {
+        assert smaller(section, 8 / 400) == {
             "init_args": {"scheduler": {"init_args": {"warmup_epochs": 1}}, "freeze_epochs": 4}
         }
-        assert shorter({"warmup_epochs": 0}, 0.1) == {"warmup_epochs": 0}
-        assert shorter({"lr": 0.1}, 0.1) == {}
+        assert smaller({"warmup_epochs": 0}, 0.1) == {"warmup_epochs": 0}
+        assert smaller({"widths": [8], "epochs": 3}, 0.1) == {}
+
+    @pytest.mark.parametrize("rate", [0.5, "5e-1"])
+    def test_so_does_the_learning_rate(self, rate):
+        optimizer = {"optimizer": {"class_path": "torch.optim.SGD", "init_args": {"lr": rate, "momentum": 0.9}}}
+        assert smaller(optimizer, 0.1) == {"optimizer": {"init_args": {"lr": 0.005}}}
 
     @pytest.mark.parametrize(("own", "expected"), [(None, 2), (1, 1), (5, 2), (1.0, 2), (0.5, 2)])
     def test_batches_of_an_epoch(self, own, expected):
