@@ -241,10 +241,13 @@ def main() -> None:
             zip([job[0] for job in jobs], pool.map(lambda job, at: replay(*job[1:], at), jobs, folders), strict=True)
         )
     sys.path.insert(0, str(ROOT))
-    from lightning_renyicl.tables.running.replay import differences
+    from lightning_renyicl.tables.running.replay import Recorded, differences
 
-    found = {name: differences(values[edit.config], values[name]) for name, edit in edits.items()}
-    print(json.dumps({"replays": values, "differences": found}))
+    found: dict[str, dict[str, list[str]]] = {}
+    for kind in ("", "another"):
+        pairs = {name: (values[edit.config], values[name]) for name, edit in edits.items()}
+        found[kind] = {name: differences(Recorded(one), Recorded(two, kind)) for name, (one, two) in pairs.items()}
+    print(json.dumps({"replays": values, "differences": found[""], "across": found["another"]}))
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from filelock import FileLock
 
 from lightning_renyicl.tables.check import cover
 from lightning_renyicl.tables.check import main as check
-from lightning_renyicl.tables.running.replay import Replay, differences, limit, mark, read_replay, smaller
+from lightning_renyicl.tables.running.replay import Recorded, Replay, differences, limit, mark, read_replay, smaller
 from lightning_renyicl.tables.training import Run, Training, merge
 from tests.tables.running import edits
 
@@ -43,6 +43,15 @@ class TestEdits:
         assert lines
         shows = edits.REAL[name].shows
         assert all(shows in line for line in lines), lines
+
+    @pytest.mark.parametrize(
+        "name", ["momentum that is constant", "loss times two", "GIN without BatchNorm", "no warm-up"]
+    )
+    def test_of_the_training_are_found_on_another_processor(self, edited, name):
+        assert edited["across"][name]
+
+    def test_nor_are_schedules_lost_there(self, edited):
+        assert edited["across"]["last tenth of the schedule"] == edited["differences"]["last tenth of the schedule"][:1]
 
     @pytest.mark.parametrize("name", edits.NONE)
     def test_of_nothing_else_are(self, edited, name):
@@ -84,34 +93,50 @@ class TestValues:
 
 
 class TestDifferences:
-    VALUES = {"train/loss": [1.0, 2.0, 3.0], "test/top1": [0.5]}  # noqa: RUF012
+    VALUES = {"train/loss": [1.0, 2.0, 3.0], "test/top1": [0.5], "learning_rate": [0.1, 0.05]}  # noqa: RUF012
+
+    def compare(self, kind="", **now):
+        changed = {
+            name.replace("_", "/", 1) if name != "learning_rate" else name: values for name, values in now.items()
+        }
+        return differences(Recorded(self.VALUES), Recorded(self.VALUES | changed, kind))
 
     def test_none(self):
-        assert differences(self.VALUES, self.VALUES) == []
+        assert self.compare() == []
 
     def test_the_first_value(self):
-        now = self.VALUES | {"train/loss": [1.0, 2.1, 3.1]}
-        assert differences(self.VALUES, now) == ["train/loss, value 2 of 3, is 2.1, was 2"]
+        assert self.compare(train_loss=[1.0, 2.1, 3.1]) == ["train/loss, value 2 of 3, is 2.1, was 2"]
 
     def test_a_single_value(self):
-        assert differences(self.VALUES, self.VALUES | {"test/top1": [0.6]}) == ["test/top1 is 0.6, was 0.5"]
+        assert self.compare(test_top1=[0.6]) == ["test/top1 is 0.6, was 0.5"]
 
     def test_what_is_gone(self):
-        assert differences(self.VALUES, {"train/loss": [1.0, 2.0, 3.0]}) == ["test/top1 is gone"]
+        now = {name: values for name, values in self.VALUES.items() if name != "test/top1"}
+        assert differences(Recorded(self.VALUES), Recorded(now)) == ["test/top1 is gone"]
 
     def test_another_number_of_values(self):
-        now = self.VALUES | {"train/loss": [1.0]}
-        assert differences(self.VALUES, now) == ["train/loss has 1 values, not 3"]
+        assert self.compare(train_loss=[1.0]) == ["train/loss has 1 values, not 3"]
 
     def test_what_is_new_is_none(self):
-        assert differences(self.VALUES, self.VALUES | {"train/more": [1.0]}) == []
+        assert self.compare(train_more=[1.0]) == []
+
+    @pytest.mark.parametrize(("now", "own", "across"), [
+        ({"train_loss": [1.0, 2.0 + 1e-4, 3.0]}, True, False),
+        ({"train_loss": [1.0 + 1e-3, 2.0, 3.0]}, True, True),
+        ({"test_top1": [0.54]}, True, False),
+        ({"learning_rate": [0.1, 0.0501]}, True, True),
+        ({"train_loss": [1.0 + 1e-8, 2.0, 3.0]}, False, False),
+    ])  # fmt: skip
+    def test_rounding_may_grow_on_another_processor(self, now, own, across):
+        assert bool(self.compare(**now)) is own
+        assert bool(self.compare("another", **now)) is across
 
     @pytest.mark.parametrize(("one", "other", "same"), [
         (math.nan, math.nan, True), (math.nan, 1.0, False), (1.0, math.nan, False), (math.inf, math.inf, True),
-        (math.inf, 1.0, False), (1.0, 1.0 + 1e-6, True), (1e6, 1e6 + 1, True), (0.0, 1e-6, True), (0.5, 0.55, False),
+        (math.inf, 1.0, False), (1.0, 1.0 + 1e-8, True), (1e6, 1e6 + 0.1, True), (0.0, 1e-8, True), (0.5, 0.55, False),
     ])  # fmt: skip
-    def test_rounding(self, one, other, same):
-        assert (differences({"a": [one]}, {"a": [other]}) == []) is same
+    def test_numbers(self, one, other, same):
+        assert (differences(Recorded({"a": [one]}), Recorded({"a": [other]})) == []) is same
 
 
 class TestTiny:
