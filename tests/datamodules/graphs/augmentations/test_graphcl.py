@@ -140,7 +140,7 @@ def test_legacy_refuses_shares_too(shares):
 
 
 def test_refusal_names_the_argument():
-    with pytest.raises(ValueError, match=r"kept must be in \[0, 1\], got 2"):
+    with pytest.raises(ValueError, match=r"subgraph_ratio must be in \[0, 1\], got 2"):
         GraphCL("subgraph", subgraph_ratio=2)
 
 
