@@ -151,7 +151,7 @@ class InMemoryDataModule(SplitLoaders):
     """
 
     ROOT_IS_A_PLACE: ClassVar[bool] = False
-    """Whether ``root`` says where the data lies, and not which data it is."""
+    """Whether the argument ``root`` says where the data lies, and not which data it is."""
 
     def __init__(
         self, views: Sequence[Augmentation], batch_size: int, num_classes: int, in_features: int | None = None

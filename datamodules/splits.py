@@ -15,7 +15,7 @@ def stratified_split(
 
     Args:
         target: label of every sample of the data, ``[M]``; samples are split by chance unless all have one.
-        fraction: how many of the samples to set aside: a fraction in (0, 1), or a whole number of them.
+        fraction: part of the samples to set aside, as a fraction in (0, 1) or as a whole number of them.
         index: numbers of the samples to split.
         in_order: whether what is returned is sorted, or as it was drawn.
 

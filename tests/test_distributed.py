@@ -1,6 +1,6 @@
 """Several processes on one global batch give the loss and the gradients of one process.
 
-The file is also the program of each process: ``python test_distributed.py RANK WORLD FOLDER``.
+The file is also the program that starts them: ``python test_distributed.py FOLDER``.
 """
 
 from __future__ import annotations
@@ -15,40 +15,26 @@ from pathlib import Path
 import pytest
 import torch
 import torch.distributed as dist
+import torch.multiprocessing as mp
 from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
-from lightning_renyicl.callbacks import OnlineProbe
 from lightning_renyicl.distributed import gather, rank, world_group, world_size
 from lightning_renyicl.encoders import GIN, MLP, ResNet
+from lightning_renyicl.evaluation import OnlineProbe
 from lightning_renyicl.heads import MLPHead
-from lightning_renyicl.modules.base import feature_std
+from lightning_renyicl.modules.steps import feature_std
 from lightning_renyicl.momentum import MomentumTarget
 from lightning_renyicl.mutual_information import MutualInformation
-from lightning_renyicl.objectives import CPC, DV, MLCPC, NWJ, RMLCPC, Objective, Renyi, functional
+from lightning_renyicl.objectives import CPC, MLCPC, RMLCPC, Objective
+from tests.objectives.conftest import REPRESENTATIVES
 
 SAMPLES = 32
+WORLDS = (2, 4)
 DTYPES = {"float64": torch.float64, "float32": torch.float32}
-OBJECTIVES = {
-    "InfoNCE": CPC(),
-    "CPC": CPC(0.1),
-    "MLCPC": MLCPC(0.1),
-    "DV": DV(),
-    "NWJ": NWJ(0.1),
-    "RMLCPC": RMLCPC(0.1),
-    "RMLCPC near 1": RMLCPC(0.1, 1.1),
-    "Renyi": Renyi(1.5),
-    "one direction": RMLCPC(0.1, symmetric=False),
-}
-BOUNDS = {
-    "cpc": {"alpha": 0.1},
-    "mlcpc": {"alpha": 0.1},
-    "dv": {},
-    "rmlcpc": {"alpha": 0.1, "gamma": 2.0},
-    "renyi": {"gamma": 1.1},
-    "nwj": {"alpha": 0.1},
-    "mutual_information": {},
-}
+BOUNDS = {str(bound): bound for bound in REPRESENTATIVES}
+OBJECTIVES = {name: bound.critic() for name, bound in BOUNDS.items() if bound.row.objective}
+OBJECTIVES["one direction"] = RMLCPC(0.5, symmetric=False)
 
 
 class Step(nn.Module):
@@ -78,10 +64,12 @@ class Step(nn.Module):
         return self.objective(online, target)
 
 
-def small(name: str, momentum: bool, predictor: bool, views: int, dtype: torch.dtype) -> tuple[Step, list[Tensor]]:
+def small(
+    objective: Objective, momentum: bool, predictor: bool, views: int, dtype: torch.dtype
+) -> tuple[Step, list[Tensor]]:
     torch.manual_seed(0)
     backbone = nn.Sequential(nn.Linear(6, 8), nn.Tanh())
-    step = Step(backbone, nn.Linear(8, 5), OBJECTIVES[name], nn.Linear(5, 5) if predictor else None, momentum)
+    step = Step(backbone, nn.Linear(8, 5), objective, nn.Linear(5, 5) if predictor else None, momentum)
     return step.to(dtype), list(torch.randn(views, SAMPLES, 6).to(dtype))
 
 
@@ -134,9 +122,8 @@ def functional_outcome(name: str, position: int, world: int) -> dict[str, Tensor
     torch.manual_seed(1)
     p, n = torch.randn(SAMPLES, 2, dtype=torch.float64), torch.randn(SAMPLES, 2, 7, dtype=torch.float64)
     p, n = slice_of(p, position, world).requires_grad_(), slice_of(n, position, world).requires_grad_()
-    function = getattr(functional, name)
-    bound = function(p, n, **BOUNDS[name], group=world_group())
-    found = {"bound": bound.detach(), "local": function(p, n, **BOUNDS[name]).detach()}
+    bound = BOUNDS[name](p, n, group=world_group())
+    found = {"bound": bound.detach(), "local": BOUNDS[name](p, n).detach()}
     return found | dict(zip("pn", torch.autograd.grad(bound, (p, n)), strict=True))
 
 
@@ -151,20 +138,20 @@ REAL = ["image", "table", "graph"]
 def everything(position: int, world: int) -> Iterator[tuple[str, dict[str, Tensor]]]:
     """All checks of one process, each with its name."""
     for name, momentum, predictor, views, dtype in SMALL:
-        step, batch = small(name, momentum, predictor, views, DTYPES[dtype])
+        step, batch = small(OBJECTIVES[name], momentum, predictor, views, DTYPES[dtype])
         yield f"{name}, {momentum=}, {predictor=}, {views=}, {dtype}", outcome(step, batch, position, world)
     for domain in REAL:
         yield f"{domain}, real, float32", outcome(*real(domain), position, world)
     for momentum in (False, True):
-        step, batch = small("RMLCPC", momentum, True, 5, torch.float64)
+        step, batch = small(RMLCPC(0.5), momentum, True, 5, torch.float64)
         wrapped = DistributedDataParallel(step) if world > 1 else step
         yield f"DistributedDataParallel, {momentum=}, float64", outcome(wrapped, batch, position, world, averaged=True)
-    step, batch = small("InfoNCE", False, True, 3, torch.float64)
+    step, batch = small(CPC(), False, True, 3, torch.float64)
     yield "reversed ranks, float64", outcome(step, batch, world - 1 - position, world)
 
 
 def negatives(position: int, world: int) -> tuple[int, ...]:
-    step, batch = small("MLCPC", False, False, 3, torch.float64)
+    step, batch = small(MLCPC(), False, False, 3, torch.float64)
     _, n = step.objective.scores(
         *[[slice_of(view, position, world) for view in batch[:2]]], slice_of(batch[2], position, world)
     )
@@ -203,7 +190,7 @@ def watched(position: int, world: int) -> dict[str, Tensor]:
 
 def main(position: int, world: int, folder: Path) -> None:
     torch.set_num_threads(1)
-    store = dist.FileStore(str(folder / "store"), world)
+    store = dist.FileStore(str(folder / f"store-{world}"), world)
     dist.init_process_group("gloo", store=store, rank=position, world_size=world)
     gathered = gather(torch.full((2,), float(position)), world_group())
     result = {
@@ -215,7 +202,7 @@ def main(position: int, world: int, folder: Path) -> None:
         "gathered": gathered,
         "place": (rank(world_group()), world_size(world_group())),
     }
-    torch.save(result, folder / f"{position}.pt")
+    torch.save(result, folder / f"{world}-{position}.pt")
     dist.barrier()
     dist.destroy_process_group()
 
@@ -228,33 +215,25 @@ def alone() -> Iterator[dict[str, dict[str, Tensor]]]:
     torch.set_num_threads(threads)
 
 
-def launch(world: int, folder: Path) -> list[dict]:
-    root = Path(__file__).parents[1]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(root), os.environ.get("PYTHONPATH", "")])}
-    processes = [
-        subprocess.Popen(
-            [sys.executable, __file__, str(position), str(world), str(folder)],
-            env=environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
-        for position in range(world)
-    ]
-    try:
-        for process in processes:
-            output, _ = process.communicate(timeout=600)
-            assert process.returncode == 0, output
-    finally:
-        for process in processes:
-            process.kill()
-    return [torch.load(folder / f"{position}.pt") for position in range(world)]
+@pytest.fixture(scope="module")
+def together(tmp_path_factory) -> dict[int, list[dict]]:
+    """What each process found, by their number; forked from one, as starting them costs more than all they compute."""
+    folder, root = tmp_path_factory.mktemp("processes"), Path(__file__).parents[1]
+    path = os.pathsep.join([str(root), os.environ.get("PYTHONPATH", "")])
+    done = subprocess.run(
+        [sys.executable, __file__, str(folder)],
+        env={**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
+    assert done.returncode == 0, done.stderr
+    return {world: [torch.load(folder / f"{world}-{position}.pt") for position in range(world)] for world in WORLDS}
 
 
-# One test a number of processes: starting them costs more than all that they compute.
-@pytest.mark.parametrize("world", [2, 4])
-def test_processes_agree_with_one(world, alone, tmp_path, subtests):
-    results = launch(world, tmp_path)
+@pytest.mark.parametrize("world", WORLDS)
+def test_processes_agree_with_one(world, alone, together, subtests):
+    results = together[world]
     assert set(alone) == set(results[0]["steps"])
     for name in results[0]["steps"]:
         tolerance = 1e-10 if name.endswith("float64") else 1e-5
@@ -291,7 +270,7 @@ def local_bound(name: str, position: int, world: int) -> Tensor:
     """The bound of one process's scores, formed without any process group."""
     torch.manual_seed(1)
     p, n = torch.randn(SAMPLES, 2, dtype=torch.float64), torch.randn(SAMPLES, 2, 7, dtype=torch.float64)
-    return getattr(functional, name)(slice_of(p, position, world), slice_of(n, position, world), **BOUNDS[name])
+    return BOUNDS[name](slice_of(p, position, world), slice_of(n, position, world))
 
 
 def test_one_process_has_no_group():
@@ -302,4 +281,5 @@ def test_one_process_has_no_group():
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), int(sys.argv[2]), Path(sys.argv[3]))
+    for world in WORLDS:
+        mp.start_processes(main, (world, Path(sys.argv[1])), nprocs=world, start_method="fork")

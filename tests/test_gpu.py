@@ -26,8 +26,8 @@ from datamodules.augmentations import (
 )
 from datamodules.images.augmentations.randaugment import augment
 from datamodules.images.augmentations.samples import on_cpu
-from lightning_renyicl.callbacks import RBFSVM, OnlineProbe
 from lightning_renyicl.encoders import GIN, MLP, ResNet
+from lightning_renyicl.evaluation import RBFSVM, OnlineProbe
 from lightning_renyicl.heads import MLPHead
 from lightning_renyicl.lars import LARS
 from lightning_renyicl.modules import GraphModule, TabularModule, VisionModule

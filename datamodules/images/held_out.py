@@ -30,7 +30,7 @@ def set_aside(
         place: where the data lies, for messages.
         target: label of every image of the data, ``[M]``.
         classes: names of the labels.
-        fraction: how many of the images to set aside: a fraction, or a whole number of them; 0 sets none aside.
+        fraction: part of the images to set aside, as a fraction or as a whole number of them; 0 sets none aside.
         index: numbers of the images to split.
 
     Returns:

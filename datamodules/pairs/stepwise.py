@@ -63,7 +63,7 @@ class StepwisePairs(LightningDataModule):
 
     @property
     def files(self) -> list[Path]:
-        """None: pairs are drawn."""
+        """No files, as pairs are drawn."""
         return []
 
     def describe(self) -> dict[str, Any]:

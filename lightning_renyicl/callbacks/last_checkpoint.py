@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
 from lightning.fabric.plugins.io.torch_io import TorchCheckpointIO
 from lightning.pytorch.callbacks import ModelCheckpoint
 
+from lightning_renyicl.atomic import replacing
+
 
 class LastCheckpoint(ModelCheckpoint):
     """Saves ``last.ckpt`` after every epoch, beside whatever other checkpoints a user asks for.
 
     Args:
-        path: the file, overwritten each time.
+        path: file of the checkpoint, overwritten each time.
     """
 
     def __init__(self, path: Path) -> None:
@@ -28,6 +29,6 @@ class AtomicCheckpointIO(TorchCheckpointIO):
         if "://" in str(path):  # a remote file system has no such move
             super().save_checkpoint(checkpoint, path, storage_options)
             return
-        partial = f"{path}.part"
-        super().save_checkpoint(checkpoint, partial, storage_options)
-        os.replace(partial, path)
+        # of one name for all processes: what kills leave behind doesn't add up
+        with replacing(Path(path), Path(f"{path}.part")) as partial:
+            super().save_checkpoint(checkpoint, partial, storage_options)

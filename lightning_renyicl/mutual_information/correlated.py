@@ -30,8 +30,8 @@ class CorrelatedGaussians:
     log(1 − rho/2), which is right at rho 0 and 1/2 alone.)
 
     Attributes:
-        dimensions: D.
-        rho: correlation in (−1, 1).
+        dimensions: number D of dimensions of X, and of Y.
+        rho: correlation of X and Y in each dimension, in (−1, 1).
     """
 
     dimensions: int
@@ -54,11 +54,11 @@ class CorrelatedGaussians:
 
     @property
     def mutual_information(self) -> float:
-        """In nats."""
+        """The mutual information I(X;Y) in nats."""
         return -self.dimensions / 2 * math.log1p(-(self.rho**2))
 
     def log_ratio(self, x: Tensor, y: Tensor) -> Tensor:
-        """For every x ``[N, D]`` and every y ``[M, D]`` log r, ``[N, M]``; the diagonal is that of the pairs."""
+        """The log r of every x ``[N, D]`` with every y ``[M, D]``, ``[N, M]``; the diagonal is that of the pairs."""
         rho = self.rho
         squares = x.square().sum(1, keepdim=True) + y.square().sum(1)  # [N, M]
         return (rho * (x @ y.T) - rho**2 / 2 * squares) / (1 - rho**2) + self.mutual_information
@@ -72,7 +72,7 @@ class CorrelatedGaussians:
         return self._integral(lambda log_density, log_r: math.exp(log_density) * function(log_r))
 
     def _integral(self, integrand: Callable[[float, float], float], reach: float = 1.0) -> float:
-        """Over A − B, of a function of the logarithm of its density and of log r.
+        """The integral over A − B of a function of the logarithm of its density and of log r.
 
         ``reach`` is how many times as far from 0 as for a mean of moderate values it matters.
         """
@@ -114,7 +114,7 @@ class CorrelatedGaussians:
             return (self.mutual_information - self.dimensions / 2 * math.log(spread) / (gamma - 1)) / gamma
 
         def log_s(log_r: float) -> float:
-            """Of the ratio to the mixture."""
+            """The logarithm of the ratio s to the mixture."""
             rest = math.log1p(-alpha) if alpha < 1 else -math.inf
             return -float(np.logaddexp(math.log(alpha), rest - log_r))
 

@@ -22,8 +22,8 @@ class JointCritic(nn.Module):
     Shapes: ``x`` ``[N, D]`` and ``y`` ``[M, D]`` to ``[N, M]``.
 
     Args:
-        in_features: D.
-        width: of the hidden layer.
+        in_features: number D of features of x, and of y.
+        width: width of the hidden layer.
 
     Raises:
         ValueError: a width below 1.
@@ -52,9 +52,9 @@ class SeparableCritic(nn.Module):
     Shapes: ``x`` ``[N, D]`` and ``y`` ``[M, D]`` to ``[N, M]``.
 
     Args:
-        in_features: D.
-        width: of the hidden layers.
-        embedding: numbers of an embedding.
+        in_features: number D of features of x, and of y.
+        width: width of the hidden layers.
+        embedding: number of features of an embedding.
 
     Raises:
         ValueError: a width or an embedding below 1.

@@ -23,8 +23,8 @@ def discrete(p: ArrayLike, q: ArrayLike, gamma: float = 1.0, alpha: float = 0.0)
     r"""The divergence between two discrete distributions, by summation.
 
     Args:
-        p: probabilities, of any shape.
-        q: probabilities of the same outcomes.
+        p: probabilities of P, of any shape.
+        q: probabilities of the same outcomes under Q.
         gamma: order above 0; 1 is KL.
         alpha: skew in [0, 1].
 
@@ -55,7 +55,7 @@ def discrete(p: ArrayLike, q: ArrayLike, gamma: float = 1.0, alpha: float = 0.0)
 
 
 def probabilities(values: ArrayLike) -> np.ndarray:
-    """An array of them; raises ValueError for numbers that are none."""
+    """An array of probabilities; raises ValueError for numbers that are none."""
     array = np.asarray(values, dtype=np.float64)
     total = array.sum()
     if not array.size or (array < 0).any() or not abs(total - 1) < 1e-6:  # float32 is off by 1e-7
@@ -76,10 +76,10 @@ def gaussian(
     Gil, Alajaji and Linder (2013), table 2, by the paper's scale.
 
     Args:
-        mean_p: ``[D]``.
-        covariance_p: ``[D, D]``, positive definite.
-        mean_q: ``[D]``.
-        covariance_q: ``[D, D]``, positive definite.
+        mean_p: mean of P, ``[D]``.
+        covariance_p: covariance of P, ``[D, D]``, positive definite.
+        mean_q: mean of Q, ``[D]``.
+        covariance_q: covariance of Q, ``[D, D]``, positive definite.
         gamma: order above 0; 1 is KL.
 
     Returns:
@@ -108,7 +108,7 @@ def gaussian(
 
 
 def _log_determinant(matrix: np.ndarray) -> float | None:
-    """Of a positive definite matrix; None of any other."""
+    """The logarithm of the determinant of a positive definite matrix; None for any other."""
     try:
         return float(2 * np.log(np.diagonal(np.linalg.cholesky(matrix))).sum())
     except np.linalg.LinAlgError:

@@ -1,4 +1,4 @@
-"""The mutual information that critics' scores tell, over batches and processes."""
+"""A metric of the mutual information that critics' scores tell, over batches and processes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class MutualInformation(Metric):
     Args:
         alpha: skew of the bound that trained the critic, for one normaliser a batch, :func:`ratios.log_ratio`; None for
             one an anchor, :func:`ratios.row_log_ratio`.
-        kwargs: of ``torchmetrics.Metric``.
+        kwargs: arguments of ``torchmetrics.Metric``.
 
     Returns:
         From ``compute``: ``mutual_information``, NaN if no pair has a ratio or a score was NaN, and ``invalid``, a

@@ -74,7 +74,7 @@ def log_ratio(p: Tensor, n: Tensor, alpha: float, group: Group = None) -> Tensor
 
 
 def skew_of(objective: CosineCritic, negatives: int) -> float:
-    """The skew of an objective's bound with so many negatives an anchor: 1 / (K + 1) of InfoNCE, 0 of one without."""
+    """The skew of a bound with so many negatives K an anchor: 1 / (K + 1) for InfoNCE, 0 for a bound without skew."""
     alpha = getattr(objective, "alpha", 0.0)
     return 1 / (negatives + 1) if alpha is None else alpha
 

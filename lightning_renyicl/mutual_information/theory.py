@@ -40,7 +40,7 @@ def renyi_variance(p: ArrayLike, q: ArrayLike, gamma: float) -> float:
 
 
 def printed_variance_bound(p: ArrayLike, q: ArrayLike, gamma: float) -> float:
-    r"""What the paper prints below that limit, for gamma above 1 (theorem "thm:highvar").
+    r"""The bound that the paper prints below that limit, for gamma above 1 (theorem "thm:highvar").
 
     .. math:: \frac{e^{\gamma^2 \mathrm{KL}(P \| Q)} - \gamma^2}{e^{2\gamma(\gamma-1) R_\gamma(P \| Q)}}
 
@@ -105,9 +105,9 @@ def cpc_estimates(joint: ArrayLike, alpha: float, k: int, batches: int, seed: in
     Args:
         joint: probabilities of pairs, ``[X, Y]``.
         alpha: skew in (0, 1).
-        k: negatives of an anchor.
-        batches: how many.
-        seed: of the pairs.
+        k: number of negatives of an anchor.
+        batches: number of batches.
+        seed: seed that the pairs are drawn from.
 
     Returns:
         CPC's and MLCPC's values, ``[batches]`` each, in nats.

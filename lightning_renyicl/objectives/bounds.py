@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from torch import Tensor
 
 from lightning_renyicl.distributed import Group
@@ -9,19 +11,47 @@ from lightning_renyicl.objectives import functional
 from lightning_renyicl.objectives.critic import CosineCritic
 
 
+class _Skewed(CosineCritic):
+    """A bound on a divergence from the skew mixture of positive and negative pairs.
+
+    Args:
+        alpha: skew in [0, 1], the weight of positive pairs in the mixture that they are told from.
+        critic: arguments of :class:`CosineCritic`.
+    """
+
+    def __init__(self, alpha: float = 0.0, **critic: Any) -> None:
+        super().__init__(**critic)
+        functional.check_alpha(alpha)
+        self.alpha = alpha
+
+
+class _OfOrder(CosineCritic):
+    """A bound on a Rényi divergence.
+
+    Args:
+        gamma: order of the Rényi divergence, above 0; 1 is the KL divergence, as in MLCPC and DV.
+        critic: arguments of :class:`CosineCritic`.
+    """
+
+    def __init__(self, gamma: float = 2.0, **critic: Any) -> None:
+        super().__init__(**critic)
+        functional.check_gamma(gamma)
+        self.gamma = gamma
+
+
 class CPC(CosineCritic):
     """alpha-CPC (InfoNCE when ``alpha`` is None); see :func:`functional.cpc`.
 
     Args:
-        alpha: skew in [0, 1]; None is 1 / (K + 1) with K negatives an anchor.
-        temperature: of the cosine critic.
-        symmetric: whether both global views serve as target.
+        alpha: skew in [0, 1], the weight of the positive pair in its anchor's denominator; None is 1 / (K + 1) with K
+            negatives an anchor, InfoNCE.
+        critic: arguments of :class:`CosineCritic`.
     """
 
-    one_denominator = False
+    normalises_per_anchor = True
 
-    def __init__(self, alpha: float | None = None, temperature: float = 0.5, symmetric: bool = True) -> None:
-        super().__init__(temperature, symmetric)
+    def __init__(self, alpha: float | None = None, **critic: Any) -> None:
+        super().__init__(**critic)
         if alpha is not None:
             functional.check_alpha(alpha)
         self.alpha = alpha
@@ -30,96 +60,42 @@ class CPC(CosineCritic):
         return functional.cpc(p, n, self.alpha, group)
 
 
-class MLCPC(CosineCritic):
-    """alpha-MLCPC; see :func:`functional.mlcpc`.
+class MLCPC(_Skewed):
+    """alpha-MLCPC; see :func:`functional.mlcpc`."""
 
-    Args:
-        alpha: skew in [0, 1].
-        temperature: of the cosine critic.
-        symmetric: whether both global views serve as target.
-    """
-
-    def __init__(self, alpha: float = 1 / 4096, temperature: float = 0.5, symmetric: bool = True) -> None:
-        super().__init__(temperature, symmetric)
-        functional.check_alpha(alpha)
-        self.alpha = alpha
+    def __init__(self, alpha: float = 1 / 4096, **critic: Any) -> None:
+        super().__init__(alpha, **critic)
 
     def bound(self, p: Tensor, n: Tensor, group: Group) -> Tensor:
         return functional.mlcpc(p, n, self.alpha, group)
 
 
-class DV(CosineCritic):
-    """The (skew) Donsker-Varadhan bound; see :func:`functional.dv`.
-
-    Args:
-        alpha: skew in [0, 1].
-        temperature: of the cosine critic.
-        symmetric: whether both global views serve as target.
-    """
-
-    def __init__(self, alpha: float = 0.0, temperature: float = 0.5, symmetric: bool = True) -> None:
-        super().__init__(temperature, symmetric)
-        functional.check_alpha(alpha)
-        self.alpha = alpha
+class DV(_Skewed):
+    """The (skew) Donsker-Varadhan bound; see :func:`functional.dv`."""
 
     def bound(self, p: Tensor, n: Tensor, group: Group) -> Tensor:
         return functional.dv(p, n, self.alpha, group)
 
 
-class NWJ(CosineCritic):
-    """The (skew) bound of Nguyen, Wainwright and Jordan; see :func:`functional.nwj`.
-
-    Args:
-        alpha: skew in [0, 1].
-        temperature: of the cosine critic.
-        symmetric: whether both global views serve as target.
-    """
-
-    def __init__(self, alpha: float = 0.0, temperature: float = 0.5, symmetric: bool = True) -> None:
-        super().__init__(temperature, symmetric)
-        functional.check_alpha(alpha)
-        self.alpha = alpha
+class NWJ(_Skewed):
+    """The (skew) bound of Nguyen, Wainwright and Jordan; see :func:`functional.nwj`."""
 
     def bound(self, p: Tensor, n: Tensor, group: Group) -> Tensor:
         return functional.nwj(p, n, self.alpha, group)
 
 
-class RMLCPC(CosineCritic):
-    """(alpha, gamma)-RMLCPC, the objective of RényiCL; see :func:`functional.rmlcpc`.
+class RMLCPC(_Skewed, _OfOrder):
+    """(alpha, gamma)-RMLCPC, the objective of RényiCL; see :func:`functional.rmlcpc`."""
 
-    Args:
-        alpha: skew in [0, 1].
-        gamma: order above 0; 1 is MLCPC.
-        temperature: of the cosine critic.
-        symmetric: whether both global views serve as target.
-    """
-
-    def __init__(
-        self, alpha: float = 1 / 4096, gamma: float = 2.0, temperature: float = 0.5, symmetric: bool = True
-    ) -> None:
-        super().__init__(temperature, symmetric)
-        functional.check_alpha(alpha)
-        functional.check_gamma(gamma)
-        self.alpha = alpha
-        self.gamma = gamma
+    def __init__(self, alpha: float = 1 / 4096, gamma: float = 2.0, **critic: Any) -> None:
+        super().__init__(alpha, gamma=gamma, **critic)
 
     def bound(self, p: Tensor, n: Tensor, group: Group) -> Tensor:
         return functional.rmlcpc(p, n, self.alpha, self.gamma, group)
 
 
-class Renyi(CosineCritic):
-    """The Rényi bound without skew; see :func:`functional.renyi`.
-
-    Args:
-        gamma: order above 0; 1 is DV.
-        temperature: of the cosine critic.
-        symmetric: whether both global views serve as target.
-    """
-
-    def __init__(self, gamma: float = 2.0, temperature: float = 0.5, symmetric: bool = True) -> None:
-        super().__init__(temperature, symmetric)
-        functional.check_gamma(gamma)
-        self.gamma = gamma
+class Renyi(_OfOrder):
+    """The Rényi bound without skew; see :func:`functional.renyi`."""
 
     def bound(self, p: Tensor, n: Tensor, group: Group) -> Tensor:
         return functional.renyi(p, n, self.gamma, group)

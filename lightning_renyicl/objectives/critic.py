@@ -25,14 +25,21 @@ class CosineCritic(Objective):
     bound, summed over the two targets.
 
     Args:
-        temperature: tau above 0.
-        symmetric: with False only the first view is contrasted with the second (and the local views with it).
+        temperature: temperature tau of the cosine critic, a finite number above 0.
+        symmetric: whether both global views serve as target; with False only the first view is contrasted with the
+            second (and the local views with it).
+
+    Raises:
+        ValueError: a temperature out of range.
     """
 
-    one_denominator = True
-    """Whether the bound reads the scores as two sets, so that swapping two views changes nothing."""
+    normalises_per_anchor = False
+    """Whether each anchor's positives are normalised by its own negatives, so that it matters which view is the anchor.
 
-    def __init__(self, temperature: float, symmetric: bool) -> None:
+    Else the bound reads the scores as two sets, normalised over the global batch: swapping two views changes nothing.
+    """
+
+    def __init__(self, temperature: float = 0.5, symmetric: bool = True) -> None:
         super().__init__()
         if not 0.0 < temperature < math.inf:
             raise ValueError(f"temperature must be a finite number above 0, got {temperature}")
@@ -85,7 +92,7 @@ class CosineCritic(Objective):
             raise ValueError(f"expected at least 2 online and exactly 2 target views, got {len(online)}, {len(target)}")
         group = world_group()
         same = len(online) == 2 and all(o is t for o, t in zip(online, target, strict=True))
-        once = not self.symmetric or (same and self.one_denominator)
+        once = not self.symmetric or (same and not self.normalises_per_anchor)
         bounds, logs = [], []
         for t in (1,) if once else (1, 0):
             p, n = self.scores([view for v, view in enumerate(online) if v != t], target[t])

@@ -86,8 +86,8 @@ def cpc(p: Tensor, n: Tensor, alpha: float | None = None, group: Group = None) -
     Eq. (2) of RényiCL (Lee and Shin, 2022), from Poole et al. (2019); each (n, p) entry is its own anchor.
 
     Args:
-        p: positive scores.
-        n: negative scores.
+        p: scores of positive pairs.
+        n: scores of negative pairs.
         alpha: skew in [0, 1]; None is 1 / (K + 1), InfoNCE (van den Oord et al., 2018); 0 leaves the positive out of
             the denominator.
         group: processes that share the batch; None is this process only.
@@ -114,8 +114,8 @@ def mlcpc(p: Tensor, n: Tensor, alpha: float, group: Group = None) -> Tensor:
     Eq. (3) of RényiCL (Lee and Shin, 2022), from Song and Ermon (2020).
 
     Args:
-        p: positive scores.
-        n: negative scores.
+        p: scores of positive pairs.
+        n: scores of negative pairs.
         alpha: skew in [0, 1].
         group: processes that share the batch; None is this process only.
 
@@ -150,8 +150,8 @@ def rmlcpc(p: Tensor, n: Tensor, alpha: float, gamma: float, group: Group = None
     paper's Algorithm 1 has the same gradient and another value.
 
     Args:
-        p: positive scores.
-        n: negative scores.
+        p: scores of positive pairs.
+        n: scores of negative pairs.
         alpha: skew in [0, 1].
         gamma: order above 0. Below about 0.01 the second term loses float32 digits, eps / gamma.
         group: processes that share the batch; None is this process only.
@@ -202,8 +202,8 @@ def nwj(p: Tensor, n: Tensor, alpha: float = 0.0, group: Group = None) -> Tensor
     exponentiates: with float32 it is finite for scores up to 80.
 
     Args:
-        p: positive scores.
-        n: negative scores.
+        p: scores of positive pairs.
+        n: scores of negative pairs.
         alpha: skew in [0, 1].
         group: processes that share the batch; None is this process only.
 
@@ -229,15 +229,15 @@ def nwj(p: Tensor, n: Tensor, alpha: float = 0.0, group: Group = None) -> Tensor
 
 
 def mutual_information(p: Tensor, n: Tensor, group: Group = None) -> Tensor:
-    r"""Estimate of the mutual information from critic scores, normalised for each anchor.
+    r"""An estimate of the mutual information from critic scores, normalised for each anchor.
 
     .. math:: \hat{I} = \mathrm{mean}_i \left[ p_i - \log \sum_k e^{n_{ik}} + \log K \right]
 
     The paper's Algorithm 2 in closed form and log space: its alpha cancels (which does not make it unbiased).
 
     Args:
-        p: positive scores.
-        n: negative scores.
+        p: scores of positive pairs.
+        n: scores of negative pairs.
         group: processes that share the batch; None is this process only.
     """
     p, n = _scores(p, n)

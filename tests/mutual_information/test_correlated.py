@@ -73,12 +73,12 @@ def test_expectations(pair):
 @pytest.mark.parametrize("alpha", [0.01, 0.3])
 @pytest.mark.parametrize("gamma", [0.5, 1.0, 2.0])
 def test_skew_divergence_by_a_sum_over_chi_squared(pair, gamma, alpha):
-    points = (np.arange(4000) + 0.5) / 4000
+    points = (np.arange(1500) + 0.5) / 1500
     half = pair.rho / 2 * chi2(pair.dimensions).ppf(points)
     log_r = pair.mutual_information + half[:, None] - half  # of quantiles of A and B
     log_s = -np.logaddexp(math.log(alpha), math.log1p(-alpha) - log_r)
     mean = log_s.mean() if gamma == 1 else math.log(np.exp((gamma - 1) * log_s).mean()) / (gamma * (gamma - 1))
-    assert pair.divergence(gamma, alpha) == pytest.approx(mean, rel=0.02 if gamma < 1 else 0.002)  # long tails
+    assert pair.divergence(gamma, alpha) == pytest.approx(mean, rel=0.02 if gamma < 1 else 0.006)  # long tails
 
 
 @pytest.mark.parametrize("pair", PAIRS)

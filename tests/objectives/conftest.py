@@ -1,7 +1,12 @@
-"""The table of bounds and their equations as plain loops in double precision."""
+"""The table of objectives: the equation of each as a plain loop in double precision, and the laws that it obeys.
+
+A new objective on a critic's scores is a row of ``TABLE``; all tests of this folder and of several processes follow.
+"""
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from math import exp, log
 from statistics import fmean
@@ -10,10 +15,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from lightning_renyicl.objectives import functional
+from lightning_renyicl.objectives import CPC, DV, MLCPC, NWJ, RMLCPC, CosineCritic, Renyi, functional
 
-GAMMAS = (0.5, 0.9, 1.0, 1.1, 1.25, 1.5, 2.0, 3.0)
-SKEWS = (0.0, 1 / 4096, 0.5, 1.0)
+Options = dict[str, float | None]
 
 
 def _cpc(p, n, alpha=None):
@@ -24,14 +28,10 @@ def _cpc(p, n, alpha=None):
     return fmean(terms)
 
 
-def _mlcpc(p, n, alpha):
+def _mlcpc(p, n, alpha=0.0):
     everything = [score for negatives in n for score in negatives]
     denominator = alpha * fmean(map(exp, p)) + (1 - alpha) * fmean(map(exp, everything))
     return fmean(log(exp(positive) / denominator) for positive in p)
-
-
-def _dv(p, n, alpha=0.0):
-    return _mlcpc(p, n, alpha)
 
 
 def _rmlcpc(p, n, alpha, gamma):
@@ -62,52 +62,198 @@ def _mutual_information(p, n, alpha=0.25):
     return fmean(terms)
 
 
-def _loop(name: str, p: Tensor, n: Tensor, **options: float | None) -> float:
-    """An equation of the above, with one anchor for each positive pair."""
-    return globals()[f"_{name}"](p.double().flatten().tolist(), n.double().flatten(0, -2).tolist(), **options)
+@dataclass(frozen=True)
+class Row:
+    """A function of critic scores, the class that trains on it, and its laws.
+
+    Attributes:
+        name: function of ``objectives.functional``.
+        equation: loop over scores in double precision, with one anchor for each positive pair.
+        options: arguments to test it with.
+        defaults: the arguments of the class when none is given.
+        objective: class, None for a function that nothing trains on.
+        representatives: how many of the options, from the first, are tried where a test is expensive.
+        normalises_per_anchor: whether each anchor has a denominator of its own; else scores are two sets.
+        shift_invariant: whether a number added to all scores changes nothing.
+        exponentiates: whether it leaves log space, and scores above 80 are refused.
+        optimum: the best critic's score, from log r, from the log s of the skew mixture, and from c(x).
+        peak: positive score at which, with negatives far below, the largest value -log(alpha) / gamma is reached.
+    """
+
+    name: str
+    equation: Callable[..., float]
+    options: tuple[Options, ...]
+    defaults: Options
+    objective: type[CosineCritic] | None
+    representatives: int = 1
+    normalises_per_anchor: bool = False
+    shift_invariant: bool = True
+    exponentiates: bool = False
+    optimum: Callable[[Tensor, Tensor, Tensor], Tensor] = lambda log_r, log_s, row: log_s + 0.7
+    peak: Callable[[float], float] = lambda alpha: 5.0
+
+    def bounds(self) -> list[Bound]:
+        return [Bound(self, tuple(options.items())) for options in self.options]
+
+    def takes(self, option: str) -> bool:
+        return option in inspect.signature(self.function).parameters
+
+    @property
+    def function(self) -> Callable[..., Tensor]:
+        return getattr(functional, self.name)
+
+    def __str__(self) -> str:
+        return self.name
 
 
 @dataclass(frozen=True)
 class Bound:
-    """A function of the table with its options, callable on scores."""
+    """A row of the table with one choice of its options, callable on scores."""
 
-    name: str
+    row: Row
     options: tuple[tuple[str, float | None], ...]
 
-    def __call__(self, p: Tensor, n: Tensor) -> Tensor:
-        return getattr(functional, self.name)(p, n, **dict(self.options))
+    def __call__(self, p: Tensor, n: Tensor, **others: object) -> Tensor:
+        return self.row.function(p, n, **{**dict(self.options), **others})
 
     def loop(self, p: Tensor, n: Tensor) -> float:
         """The equation on the same scores."""
-        return _loop(self.name, p, n, **dict(self.options))
+        return self.row.equation(
+            p.double().flatten().tolist(), n.double().flatten(0, -2).tolist(), **dict(self.options)
+        )
+
+    def critic(self, **critic: float) -> CosineCritic:
+        """The objective of the same options."""
+        return self.row.objective(**dict(self.options), **critic)
+
+    def alpha(self, negatives: int) -> float:
+        """The skew with so many negatives an anchor."""
+        alpha = dict(self.options).get("alpha", 0.0)
+        return 1 / (negatives + 1) if alpha is None else alpha
+
+    @property
+    def gamma(self) -> float:
+        """The order of its divergence."""
+        return dict(self.options).get("gamma", 1.0)
 
     def __str__(self) -> str:
-        return "-".join([self.name, *(f"{key}={value:.4g}" for key, value in self.options if value is not None)])
+        values = [f"{key}={value if value is None else format(value, '.4g')}" for key, value in self.options]
+        return "-".join([self.row.name, *values])
 
 
-def _table() -> list[Bound]:
-    rows: list[tuple[str, dict[str, float | None]]] = [("cpc", {"alpha": None}), ("mutual_information", {})]
-    for alpha in SKEWS:
-        rows += [(name, {"alpha": alpha}) for name in ("cpc", "mlcpc", "dv", "nwj")]
-        rows += [("rmlcpc", {"alpha": alpha, "gamma": gamma}) for gamma in GAMMAS]
-    rows += [("renyi", {"gamma": gamma}) for gamma in GAMMAS]
-    return [Bound(name, tuple(options.items())) for name, options in rows]
+def _of_ratio(log_r: Tensor, log_s: Tensor, row: Tensor) -> Tensor:
+    return log_r + row
 
 
-@pytest.fixture(scope="session", params=_table(), ids=str)
-def bound(request) -> Bound:
+TABLE = (
+    Row(
+        "cpc",
+        _cpc,
+        ({"alpha": None}, {"alpha": 0.5}, {"alpha": 0.0}, {"alpha": 1.0}),
+        {"alpha": None},
+        CPC,
+        representatives=2,
+        normalises_per_anchor=True,
+        optimum=_of_ratio,
+    ),
+    Row("mlcpc", _mlcpc, tuple({"alpha": alpha} for alpha in (0.5, 0.0, 1 / 4096, 1.0)), {"alpha": 1 / 4096}, MLCPC),
+    Row("dv", _mlcpc, ({}, {"alpha": 0.5}), {"alpha": 0.0}, DV),
+    Row(
+        "nwj",
+        _nwj,
+        ({"alpha": 0.5}, {"alpha": 0.0}, {"alpha": 1.0}),
+        {"alpha": 0.0},
+        NWJ,
+        shift_invariant=False,
+        exponentiates=True,
+        optimum=lambda log_r, log_s, row: log_s + 1,
+        peak=lambda alpha: 1 - log(alpha),
+    ),
+    Row(
+        "rmlcpc",
+        _rmlcpc,
+        # both forms, about gamma 1 and further away, at every skew
+        tuple(
+            {"alpha": alpha, "gamma": gamma}
+            for alpha, gamma in (
+                *((0.5, 2.0), (0.5, 1.1), (0.5, 1.0), (0.5, 0.5), (0.0, 0.5), (0.0, 0.9)),
+                *((1 / 4096, 1.25), (1 / 4096, 3.0), (1.0, 2.0), (1.0, 1.1)),
+            )
+        ),
+        {"alpha": 1 / 4096, "gamma": 2.0},
+        RMLCPC,
+        representatives=2,
+    ),
+    Row("renyi", _renyi, ({"gamma": 1.5}, {"gamma": 1.1}, {"gamma": 0.5}), {"gamma": 2.0}, Renyi),
+    Row("mutual_information", _mutual_information, ({},), {}, None, normalises_per_anchor=True, optimum=_of_ratio),
+)
+BOUNDS = tuple(bound for row in TABLE for bound in row.bounds())
+REPRESENTATIVES = tuple(bound for row in TABLE for bound in row.bounds()[: row.representatives])
+
+
+def _choice(values: Iterable) -> dict:
+    return {"scope": "session", "params": list(values), "ids": str}
+
+
+@pytest.fixture(**_choice(TABLE))
+def row(request) -> Row:
+    """Every function."""
     return request.param
 
 
-@pytest.fixture(scope="session", params=[b for b in _table() if b.name != "nwj"], ids=str)
+@pytest.fixture(**_choice(row for row in TABLE if row.objective))
+def trained(request) -> Row:
+    """Every function that a class trains on."""
+    return request.param
+
+
+@pytest.fixture(**_choice(BOUNDS))
+def bound(request) -> Bound:
+    """Every function with each of its options."""
+    return request.param
+
+
+@pytest.fixture(**_choice(bound for bound in BOUNDS if bound.row.shift_invariant))
+def shift_invariant(request) -> Bound:
+    """Every bound that a number added to all scores doesn't change."""
+    return request.param
+
+
+@pytest.fixture(**_choice(row for row in TABLE if row.takes("alpha")))
+def skewed(request) -> Row:
+    """Every function with a skew."""
+    return request.param
+
+
+@pytest.fixture(**_choice(row for row in TABLE if row.takes("gamma")))
+def of_order(request) -> Row:
+    """Every function with an order."""
+    return request.param
+
+
+@pytest.fixture(**_choice(bound for bound in BOUNDS if not bound.row.normalises_per_anchor))
+def batch_bound(request) -> Bound:
+    """Every bound with one denominator for the global batch."""
+    return request.param
+
+
+@pytest.fixture(**_choice(bound for bound in BOUNDS if not bound.row.exponentiates))
 def log_bound(request) -> Bound:
-    """The bounds that never exponentiate a score."""
+    """Every bound that never exponentiates a score."""
+    return request.param
+
+
+@pytest.fixture(**_choice(bound for bound in REPRESENTATIVES if bound.row.objective))
+def representative(request) -> Bound:
+    """One bound or two of every class."""
     return request.param
 
 
 @pytest.fixture(scope="session")
 def loop():
-    return _loop
+    """An equation on scores: ``loop(name, p, n, **options)``."""
+    rows = {row.name: row for row in TABLE}
+    return lambda name, p, n, **options: Bound(rows[name], tuple(options.items())).loop(p, n)
 
 
 @pytest.fixture(scope="session")

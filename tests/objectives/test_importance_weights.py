@@ -6,8 +6,8 @@ import torch.nn.functional as F
 
 from lightning_renyicl.objectives import MLCPC, RMLCPC, functional
 
-GAMMAS = [1.0, 1.1, 1.5, 2.0, 3.0]
-SKEWS = [0.0, 1 / 65536, 1 / 4096, 0.5]
+GAMMAS = [1.0, 1.1, 2.0]
+SKEWS = [0.0, 1 / 4096, 0.5]
 
 
 @pytest.mark.parametrize("alpha", SKEWS)
@@ -28,7 +28,7 @@ def test_gradient_of_embeddings(weighted_loss, gamma, views, momentum):
     embeddings = torch.randn(views + 2, 6, 4, generator=generator, dtype=torch.float64)
     online = [e.clone().requires_grad_() for e in embeddings[:views]]
     target = list(embeddings[views:]) if momentum else online[:2]
-    objective = MLCPC(alpha, temperature) if gamma == 1 else RMLCPC(alpha, gamma, temperature)
+    objective = MLCPC(alpha, temperature=temperature) if gamma == 1 else RMLCPC(alpha, gamma, temperature=temperature)
     actual = torch.autograd.grad(objective(online, target)[0], online)
 
     loss = 0.0

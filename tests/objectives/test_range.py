@@ -14,8 +14,8 @@ def gradients(bound, p, n):
     return value.detach(), *torch.autograd.grad(value, (p, n))
 
 
-@pytest.mark.parametrize("largest", [150.0, 1500.0])
-def test_large_scores_stay_finite(log_bound, largest):
+def test_large_scores_stay_finite(log_bound):
+    largest = 1500.0  # of its exponential even double precision knows nothing
     generator = torch.Generator().manual_seed(0)
     p, n = (largest * (2 * torch.rand(shape, generator=generator) - 1) for shape in [(32, 2), (32, 2, 31)])
     p[0, 0], n[0, 0, 0] = largest, -largest
@@ -46,21 +46,19 @@ def test_nwj_names_the_overflow(score, side):
         nwj(*scores, alpha=0.5)
 
 
-@pytest.mark.parametrize("dtype", HALVES)
-def test_half_precision_scores_are_raised(bound, draw, dtype):
-    p, n = draw((32,), 31, scale=3.0, dtype=dtype)
-    value, *sides = gradients(bound, p, n)
-    assert value.dtype == torch.float32
-    torch.testing.assert_close(value, bound(p.float(), n.float()), rtol=0, atol=0)
-    assert all(side.dtype == dtype and side.isfinite().all() for side in sides)
+def test_half_precision_scores_are_raised(bound, draw):
+    for dtype in HALVES:
+        p, n = draw((32,), 31, scale=3.0, dtype=dtype)
+        value, *sides = gradients(bound, p, n)
+        assert value.dtype == torch.float32
+        torch.testing.assert_close(value, bound(p.float(), n.float()), rtol=0, atol=0)
+        assert all(side.dtype == dtype and side.isfinite().all() for side in sides)
 
 
-@pytest.mark.parametrize("dtype", HALVES)
-@pytest.mark.parametrize("scale", [3.0, 30.0])
-def test_autocast_changes_nothing(bound, draw, dtype, scale):
-    p, n = draw((32,), 31, scale=scale if bound.name != "nwj" else 3.0, dtype=torch.float32)
+def test_autocast_changes_nothing(bound, draw):
+    p, n = draw((32,), 31, scale=3.0 if bound.row.exponentiates else 30.0, dtype=torch.float32)
     expected = gradients(bound, p, n)
-    with torch.autocast("cpu", dtype=dtype):
+    with torch.autocast("cpu", dtype=torch.bfloat16):
         actual = gradients(bound, p, n)
     assert actual[0].dtype == torch.float32
     torch.testing.assert_close(actual, expected, rtol=0, atol=0)

@@ -29,7 +29,7 @@ def rank_within(owner: Tensor, keys: Tensor, groups: int) -> Tensor:
     Args:
         owner: group of every key, in order, ``[M]``.
         keys: numbers to sort by, in [0, KEYS), ``[M]``.
-        groups: how many there are.
+        groups: number of groups.
     """
     order = (owner * KEYS + keys).argsort()
     rank = torch.arange(len(owner), device=owner.device) - _starts(owner, groups).index_select(0, owner)
@@ -46,9 +46,9 @@ def draw_distinct(count: Tensor, size: Tensor, generator: Generator) -> Tensor:
     """``count`` different whole numbers below ``size`` for every group, each set equally likely.
 
     Args:
-        count: how many for each group, ``[N]``, at most ``size``.
+        count: amount of numbers for each group, ``[N]``, at most ``size``.
         size: ``[N]``, at most KEYS.
-        generator: on their device.
+        generator: generator on the device of ``count``.
 
     Returns:
         group · KEYS + number, sorted, ``[count.sum()]``.
@@ -85,7 +85,7 @@ def nth_absent(present: Tensor, nth: Tensor, groups: int) -> Tensor:
     Args:
         present: group · KEYS + number, sorted and different, ``[M]``.
         nth: group · KEYS + n, ``[K]``.
-        groups: how many there are.
+        groups: number of groups.
 
     Returns:
         group · KEYS + number, ``[K]``.

@@ -116,7 +116,7 @@ class ColorJitter(Augmentation):
 
         Args:
             batch: images ``[N, 3, H, W]``.
-            factors: as :meth:`draw` gives them, ``[N, 4]``, on the CPU.
+            factors: strengths as :meth:`draw` gives them, ``[N, 4]``, on the CPU.
             order: operations in the order of application, ``[N, 4]``, on the CPU.
             acts: which images to change, ``[N]``, on the CPU.
         """

@@ -17,8 +17,8 @@ from torch_geometric.data import Batch, Data, HeteroData, InMemoryDataset
 
 from datamodules import Graphs
 from datamodules.augmentations import Identity, NodeDrop
-from lightning_renyicl.callbacks import OnlineProbe
 from lightning_renyicl.encoders import GIN
+from lightning_renyicl.evaluation import OnlineProbe
 from lightning_renyicl.heads import MLPHead
 from lightning_renyicl.modules import GraphModule
 from lightning_renyicl.objectives import RMLCPC
