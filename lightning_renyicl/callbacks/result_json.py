@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Any
 
 import torch
-import yaml
 from lightning.pytorch import Callback, LightningModule, Trainer
 from lightning.pytorch.callbacks import Timer
 from lightning.pytorch.utilities import rank_zero_warn
 
 from lightning_renyicl import provenance
 from lightning_renyicl.atomic import write_text
+from lightning_renyicl.configuration import read_yaml
 
 _PACKAGES = (
     "lightning-renyicl",
@@ -105,7 +105,7 @@ class ResultJson(Callback):
         result = {
             "metrics": metrics,
             "epoch": epoch,
-            "config": yaml.safe_load(config.read_text()) if config.exists() else None,
+            "config": read_yaml(config) if config.exists() else None,
             "seed": torch.initial_seed(),
             "versions": versions(),
             "device": device_name(trainer.strategy.root_device),

@@ -12,7 +12,7 @@ from jsonargparse import get_loader, set_loader
 from lightning.pytorch.cli import LightningArgumentParser
 
 from lightning_renyicl.cli.messages import readable
-from lightning_renyicl.runs.configuration import read_configuration, with_current_names
+from lightning_renyicl.configuration import read_configuration, with_current_names
 
 _read_yaml = get_loader("yaml")
 

@@ -16,7 +16,7 @@ from datamodules.augmentations.base import Augmentation
 from datamodules.images.augmentations.crops import Normalize
 from datamodules.images.base import ImageDataModule
 from datamodules.images.stream import image_at
-from lightning_renyicl.runs.configuration import read_configuration
+from lightning_renyicl.configuration import read_configuration
 
 
 def data_of(files: Sequence[str], flags: Sequence[str]) -> ImageDataModule:

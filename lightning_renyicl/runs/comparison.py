@@ -6,7 +6,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from lightning_renyicl.runs.configuration import read_yaml
+from lightning_renyicl.configuration import read_yaml
 
 _OF_THE_CALL = ("config", "ckpt_path", "fresh", "fixed_folder")
 _COSMETIC = ("default_root_dir", "enable_progress_bar", "enable_model_summary", "profiler")

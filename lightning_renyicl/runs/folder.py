@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from lightning_renyicl.configuration import read_yaml
 from lightning_renyicl.runs.comparison import comparable, differing_keys
-from lightning_renyicl.runs.configuration import read_yaml
 
 _REQUEUE = "hpc_ckpt_*.ckpt"
 """Checkpoints that Lightning saves when a cluster is about to stop a job."""

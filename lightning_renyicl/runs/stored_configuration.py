@@ -12,8 +12,8 @@ from zipfile import is_zipfile
 import torch
 from lightning.pytorch import LightningModule
 
+from lightning_renyicl.configuration import read_configuration, with_current_names
 from lightning_renyicl.runs.comparison import flatten
-from lightning_renyicl.runs.configuration import read_configuration, with_current_names
 
 LINKED = ("in_features", "cardinalities")
 """What the data module says of itself and the module needs."""

@@ -50,7 +50,7 @@ def parser() -> argparse.ArgumentParser:
     return parsed
 
 
-RESERVED = ("--config", "--seed_everything", "--trainer.default_root_dir", "--ckpt_path", "--fresh")
+RESERVED = ("--config", "--seed_everything", "--trainer.default_root_dir", "--ckpt_path", "--fresh", "--fixed_folder")
 
 
 def flags_of(options: argparse.Namespace) -> tuple[str, ...]:

@@ -10,8 +10,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from lightning_renyicl import configuration
 from lightning_renyicl.provenance import changed_files
-from lightning_renyicl.runs import configuration
 from lightning_renyicl.runs.comparison import MACHINE_KEYS, changed_keys
 from lightning_renyicl.runs.folder import RunFolder
 from lightning_renyicl.tables.running.lock import locked

@@ -8,7 +8,7 @@ import pytest
 import torch
 import yaml
 
-from lightning_renyicl.runs.configuration import MOVED, read_yaml, with_current_names
+from lightning_renyicl.configuration import MOVED, read_yaml, with_current_names
 
 NOW = "lightning_renyicl.evaluation.OnlineProbe"
 THEN = "lightning_renyicl.callbacks.OnlineProbe"
