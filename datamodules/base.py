@@ -10,10 +10,10 @@ from typing import Any, ClassVar, Literal
 import torch
 from lightning.pytorch import LightningDataModule
 from torch import Generator, Tensor
-from torch.utils.data import DataLoader
+from torch.utils.data import DataLoader, Dataset
 
 from datamodules.augmentations.base import Augmentation, fits
-from datamodules.sampler import BatchIndices, Indices
+from datamodules.sampler import BatchIndices
 from datamodules.seeding import generator_at
 
 Split = Literal["train", "val", "test"]
@@ -33,6 +33,23 @@ class Samples:
     inputs: Any
     target: Tensor
     splits: dict[Split, Tensor]
+
+
+class Indices(Dataset):
+    """The data set whose item is its key: a loader over it yields what its sampler draws.
+
+    Args:
+        index: numbers of the samples of a split, ``[M]``.
+    """
+
+    def __init__(self, index: Tensor) -> None:
+        self.index = index
+
+    def __len__(self) -> int:
+        return len(self.index)
+
+    def __getitem__(self, key: Tensor) -> Tensor:
+        return key
 
 
 class SplitLoaders(LightningDataModule):
@@ -68,26 +85,23 @@ class SplitLoaders(LightningDataModule):
             place = (self.trainer.current_epoch, self.trainer.fit_loop.batch_idx + 1)
         return generator_at(self.seed, *place, self.processes[0], device=device)
 
-    def batches(self, index: Tensor, train: bool) -> Indices:
-        """The data set whose items are the batches of the samples at ``index``."""
-        return Indices(index)
+    def train_sampler(self, index: Tensor) -> BatchIndices:
+        """What draws this process's training batches of the samples at ``index``."""
+        return BatchIndices(index, self.batch_size, True, self.seed, *self.processes)
 
-    def train_sampler(self, indices: Indices) -> BatchIndices:
-        """What draws the training batches of this process."""
-        return BatchIndices(indices, self.batch_size, True, self.seed, *self.processes)
-
-    def loader(self, sampler: BatchIndices, **workers: Any) -> DataLoader:
-        """A loader of the batches that a sampler draws; ``workers`` are arguments of ``DataLoader``."""
-        generator = generator_at(self.seed)  # iterating leaves torch's random state alone
-        return DataLoader(sampler.indices, batch_size=None, sampler=sampler, generator=generator, **workers)
+    def loader(self, sampler: BatchIndices) -> DataLoader:
+        """A loader of the batches that a sampler draws."""
+        return index_loader(sampler)
 
     def in_order(self, index: Tensor) -> DataLoader:
-        """Evaluation batches of the samples at ``index``, each once over all processes."""
-        indices = self.batches(index, train=False)
-        return self.loader(BatchIndices(indices, self.batch_size, False, self.seed, *self.processes))
+        """Evaluation batches of the samples at ``index``, each once over all processes.
+
+        The sampler of such a loader says which: it yields their numbers.
+        """
+        return self.loader(BatchIndices(index, self.batch_size, False, self.seed, *self.processes))
 
     def train_dataloader(self) -> DataLoader:
-        sampler = self.train_sampler(self.batches(self.samples.splits["train"], train=True))
+        sampler = self.train_sampler(self.samples.splits["train"])
         sampler.skip, self._skip = self._skip, 0
         return self.loader(sampler)
 
@@ -221,6 +235,12 @@ class InMemoryDataModule(SplitLoaders):
             return [apply(view, convert) for view in views], target
         x, target = self.eval_batch(batch)
         return apply(x, convert), target
+
+
+def index_loader(sampler: BatchIndices) -> DataLoader:
+    """A loader of a sampler's own index tensors."""
+    generator = generator_at(sampler.seed)  # iterating leaves torch's random state alone
+    return DataLoader(Indices(sampler.index), batch_size=None, sampler=sampler, generator=generator)
 
 
 def apply(x: Any, function: Callable[[Tensor], Tensor]) -> Any:

@@ -2,41 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import islice
+from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import Any
 
 import torch
 from torch import Tensor
-from torch.utils.data import Dataset
 from torch.utils.data.distributed import DistributedSampler
 
 from datamodules.seeding import generator_at
 
 
-class Indices(Dataset):
-    """The data set whose item is its key: a loader over it yields what its sampler draws.
-
-    Args:
-        index: numbers of the samples of a split, ``[M]``.
-    """
-
-    def __init__(self, index: Tensor) -> None:
-        self.index = index
-
-    def __len__(self) -> int:
-        return len(self.index)
-
-    def __getitem__(self, key: Any) -> Any:
-        return key
-
-    def key(self, epoch: int, index: Tensor) -> Any:
-        """What a sampler asks for to get the batch of the samples at ``index`` in an epoch."""
-        return index
-
-
 class BatchIndices(DistributedSampler):
-    """Yields this process's batches of a split as index tensors.
+    """Yields this process's batches of a split, each as a tensor of numbers of samples.
 
     Training: the split is shuffled anew every epoch, cut into *global* batches of ``batch_size``, an incomplete last
     one dropped, and each global batch divided among the processes, so that the global batches don't depend on their
@@ -45,7 +23,7 @@ class BatchIndices(DistributedSampler):
     alone by Lightning, which would pad others.
 
     Args:
-        indices: the split.
+        index: numbers of the samples of the split, ``[M]``.
         batch_size: samples in a batch over all processes.
         train: whether to shuffle, and to drop an incomplete last batch.
         seed: seed of the shuffling.
@@ -60,9 +38,9 @@ class BatchIndices(DistributedSampler):
     """
 
     def __init__(
-        self, indices: Indices, batch_size: int, train: bool, seed: int = 0, rank: int = 0, world_size: int = 1
+        self, index: Tensor, batch_size: int, train: bool, seed: int = 0, rank: int = 0, world_size: int = 1
     ) -> None:
-        super().__init__(indices, num_replicas=world_size, rank=rank, shuffle=train, seed=seed, drop_last=train)
+        super().__init__(index, num_replicas=world_size, rank=rank, shuffle=train, seed=seed, drop_last=train)  # type: ignore[arg-type]  # only its length counts
         if batch_size < 1:
             raise ValueError(f"batch_size must be at least 1, got {batch_size}")
         if train and batch_size == 1:
@@ -71,38 +49,39 @@ class BatchIndices(DistributedSampler):
             raise ValueError(
                 f"batch_size {batch_size} counts the global batch and must divide by {world_size} processes"
             )
-        if not train and 0 < len(indices) < world_size:
-            raise ValueError(f"{world_size} processes cannot share the {len(indices)} samples of an evaluation")
-        if train and len(indices) < batch_size:
-            raise ValueError(f"batch_size {batch_size} is more than the {len(indices)} training samples")
-        self.indices = indices
-        self.index = indices.index
+        if not train and 0 < len(index) < world_size:
+            raise ValueError(f"{world_size} processes cannot share the {len(index)} samples of an evaluation")
+        if train and len(index) < batch_size:
+            raise ValueError(f"batch_size {batch_size} is more than the {len(index)} training samples")
+        self.index = index
         self.batch_size = batch_size
         self.train = train
         self.skip = 0
 
     def __iter__(self) -> Iterator[Any]:
-        skip, self.skip = self.skip, 0
-        epoch = self.epoch if self.train else 0
-        for index in islice(self.draw(), skip, None):
-            yield self.indices.key(epoch, index)
+        # when the first is asked for: the iterator of a resumed run is made before its epoch is set
+        return chain.from_iterable(self._remaining() for _ in range(1))
 
-    def draw(self) -> Iterator[Tensor]:
+    def _remaining(self) -> Sequence[Tensor]:
+        skip, self.skip = self.skip, 0
+        return self.draw()[skip:]
+
+    def draw(self) -> Sequence[Tensor]:
         """All batches of an epoch."""
-        own = self._own()
         if not self.train:
-            index = self.index[self.rank :: self.num_replicas]
-            yield from index.split(own) if len(index) else ()
-            return
-        order = self.index[torch.randperm(len(self.index), generator=generator_at(self.seed, self.epoch))]
-        for batch in order[: len(self) * self.batch_size].view(-1, self.num_replicas, own):
-            yield batch[self.rank]
+            own = self.index[self.rank :: self.num_replicas]
+            return own.split(self._own()) if len(own) else ()
+        order = self.shuffled(self.epoch)[: len(self) * self.batch_size]
+        return order.view(-1, self.num_replicas, self._own())[:, self.rank].unbind()
+
+    def shuffled(self, epoch: int) -> Tensor:
+        """All samples of the split in an epoch's order, ``[M]``."""
+        return self.index[torch.randperm(len(self.index), generator=generator_at(self.seed, epoch))]
 
     def __len__(self) -> int:
         if self.train:
             return len(self.index) // self.batch_size
-        samples = len(range(self.rank, len(self.index), self.num_replicas))
-        return -(-samples // self._own())
+        return -(-len(range(self.rank, len(self.index), self.num_replicas)) // self._own())
 
     def _own(self) -> int:
         """Samples of a batch on this process."""

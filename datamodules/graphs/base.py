@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, get_args
 
 import numpy as np
@@ -14,8 +14,7 @@ from datamodules.base import InMemoryDataModule, Samples, Split
 from datamodules.graphs.augmentations.remaining import WithRemaining
 from datamodules.graphs.edges import edge_ptr_of
 from datamodules.graphs.packed import PackedGraphs
-from datamodules.sampler import BatchIndices, Indices
-from datamodules.seeding import generator_at
+from datamodules.sampler import BatchIndices
 from datamodules.splits import stratified_split
 
 
@@ -25,7 +24,7 @@ class EveryGraph(BatchIndices):
     The last batch of an epoch has the rest of the graphs, but for what the processes cannot share equally.
 
     Args:
-        indices: the split.
+        index: numbers of the graphs of the split, ``[M]``.
         batch_size: graphs in a batch over all processes; a smaller split is one batch.
         seed: seed of the shuffling.
         rank: number of this process.
@@ -36,21 +35,17 @@ class EveryGraph(BatchIndices):
         ValueError: fewer than two graphs for every process.
     """
 
-    def __init__(
-        self, indices: Indices, batch_size: int, seed: int, rank: int, world_size: int, reshuffle: bool
-    ) -> None:
-        if len(indices) < 2 * world_size:
-            raise ValueError(f"contrastive learning needs at least 2 graphs for each process, got {len(indices)}")
-        batch_size = min(batch_size, len(indices) // world_size * world_size)
-        super().__init__(indices, batch_size, True, seed, rank, world_size)
+    def __init__(self, index: Tensor, batch_size: int, seed: int, rank: int, world_size: int, reshuffle: bool) -> None:
+        if len(index) < 2 * world_size:
+            raise ValueError(f"contrastive learning needs at least 2 graphs for each process, got {len(index)}")
+        batch_size = min(batch_size, len(index) // world_size * world_size)
+        super().__init__(index, batch_size, True, seed, rank, world_size)
         self.reshuffle = reshuffle
 
-    def draw(self) -> Iterator[Tensor]:
-        epoch = self.epoch if self.reshuffle else 0
-        order = self.index[torch.randperm(len(self.index), generator=generator_at(self.seed, epoch))]
-        for batch in order.split(self.batch_size)[: len(self)]:
-            own = len(batch) // self.num_replicas
-            yield batch[self.rank * own : (self.rank + 1) * own]
+    def draw(self) -> Sequence[Tensor]:
+        batches = self.shuffled(self.epoch if self.reshuffle else 0).split(self.batch_size)[: len(self)]
+        own = [len(batch) // self.num_replicas for batch in batches]
+        return [batch[self.rank * n : (self.rank + 1) * n] for batch, n in zip(batches, own, strict=True)]
 
     def __len__(self) -> int:
         full, rest = divmod(len(self.index), self.batch_size)
@@ -127,5 +122,5 @@ class GraphDataModule(InMemoryDataModule):
             description["samples"] = {"graphs": len(self.samples.target)}
         return description
 
-    def train_sampler(self, indices: Indices) -> EveryGraph:
-        return EveryGraph(indices, self.batch_size, self.seed, *self.processes, self.reshuffle)
+    def train_sampler(self, index: Tensor) -> EveryGraph:
+        return EveryGraph(index, self.batch_size, self.seed, *self.processes, self.reshuffle)

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal, Protocol
 
-from torch import Tensor
+import torch
+from torch import Generator, Tensor
 from torch.utils.data import DataLoader
 
 from datamodules.augmentations.base import Augmentation
-from datamodules.base import InMemoryDataModule
-from datamodules.images.stream import StreamedImages, to_float
-from datamodules.sampler import BatchIndices, Indices
+from datamodules.base import InMemoryDataModule, index_loader
+from datamodules.images.stream import StreamedImages
+from datamodules.sampler import BatchIndices
 from datamodules.seeding import generator_at
 
 Engine = Literal["device", "worker"]
@@ -23,19 +24,21 @@ class Reader(Protocol):
     Attributes:
         views: what is left of each view to do there.
         eval_view: what is left of evaluation's.
+        train_sampler: what draws training batches.
     """
 
     views: Sequence[Augmentation]
     eval_view: Augmentation
+    train_sampler: type[BatchIndices]
 
-    def batches(self, index: Tensor, train: bool) -> Indices:
-        """The data set whose items are the batches of the images at ``index``."""
-
-    def workers(self) -> dict[str, Any]:
-        """Arguments of ``DataLoader``."""
+    def loader(self, sampler: BatchIndices) -> DataLoader:
+        """A loader of the batches that a sampler draws."""
 
     def read(self, raw: Any) -> tuple[Sequence[Tensor], Tensor]:
-        """What a loader yields as float images ``[N, 3, H, W]``, for each view, and their labels."""
+        """What a loader yields as images ``[N, 3, H, W]`` for each view, and their labels."""
+
+    def at(self, index: Tensor, epoch: int) -> Sequence[Tensor]:
+        """The images at ``index`` for each view, as an epoch might read them."""
 
 
 class ImageDataModule(InMemoryDataModule):
@@ -82,27 +85,27 @@ class ImageDataModule(InMemoryDataModule):
             InMemoryImages(self) if in_memory and engine == "device" else StreamedImages(self, engine == "worker")
         )
 
-    def batches(self, index: Tensor, train: bool) -> Indices:
-        return self.reader.batches(index, train)
+    def train_sampler(self, index: Tensor) -> BatchIndices:
+        return self.reader.train_sampler(index, self.batch_size, True, self.seed, *self.processes)
 
-    def loader(self, sampler: BatchIndices, **workers: Any) -> DataLoader:
-        return super().loader(sampler, **self.reader.workers(), **workers)
+    def loader(self, sampler: BatchIndices) -> DataLoader:
+        return self.reader.loader(sampler)
 
     def train_batch(self, raw: Any) -> tuple[list[Tensor], Tensor]:
         images, target = self.reader.read(raw)
-        generator = self.generator(target.device)
-        return [view(image, generator) for view, image in zip(self.reader.views, images, strict=True)], target
+        return self._viewed(images, self.generator(target.device)), target
 
     def eval_batch(self, raw: Any) -> tuple[Tensor, Tensor]:
         (images, *_), target = self.reader.read(raw)
-        viewed: Tensor = self.reader.eval_view(images, generator_at(self.seed, device=images.device))
+        viewed: Tensor = self.reader.eval_view(to_float(images), generator_at(self.seed, device=images.device))
         return viewed, target
 
     def views_at(self, index: Tensor, epoch: int = 0) -> list[Tensor]:
         """The views of some images as an epoch might draw them, ``[N, 3, H, W]`` each on the CPU: to look at."""
-        batches, generator = self.batches(index, train=True), generator_at(self.seed, epoch)
-        images, _ = self.reader.read(batches[batches.key(epoch, index)])
-        return [view(image, generator) for view, image in zip(self.reader.views, images, strict=True)]
+        return self._viewed(self.reader.at(index, epoch), generator_at(self.seed, epoch))
+
+    def _viewed(self, images: Sequence[Tensor], generator: Generator) -> list[Tensor]:
+        return [view(to_float(image), generator) for view, image in zip(self.reader.views, images, strict=True)]
 
 
 class InMemoryImages:
@@ -112,17 +115,24 @@ class InMemoryImages:
         data: the data module.
     """
 
+    train_sampler: type[BatchIndices] = BatchIndices
+
     def __init__(self, data: ImageDataModule) -> None:
         self.data = data
         self.views: Sequence[Augmentation] = data.views
         self.eval_view = data.eval_augmentation
 
-    def batches(self, index: Tensor, train: bool) -> Indices:
-        return Indices(index)
-
-    def workers(self) -> dict[str, Any]:
-        return {}
+    def loader(self, sampler: BatchIndices) -> DataLoader:
+        return index_loader(sampler)
 
     def read(self, raw: Tensor) -> tuple[Sequence[Tensor], Tensor]:
         images, target = self.data.take(raw)
-        return [to_float(images)] * len(self.views), target
+        return [to_float(images)] * len(self.views), target  # once for all views
+
+    def at(self, index: Tensor, epoch: int) -> Sequence[Tensor]:
+        return self.read(index)[0]
+
+
+def to_float(images: Tensor) -> Tensor:
+    """Bytes as float32 in [0, 1]; what is no byte any more stays."""
+    return images.float().div_(255) if images.dtype == torch.uint8 else images

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import torch
 from PIL import Image
 from torch import Tensor
-from torch.utils.data import get_worker_info
+from torch.utils.data import DataLoader, Dataset, get_worker_info
 
 from datamodules.augmentations.base import Augmentation, Identity
 from datamodules.images.cuts import Cut, Whole, cut_of
 from datamodules.images.decoding import Encoded, decode
-from datamodules.sampler import Indices
+from datamodules.sampler import BatchIndices
 from datamodules.seeding import generator_at
 
 if TYPE_CHECKING:
@@ -47,11 +47,6 @@ def name_at(images: Tensor | EncodedImages, number: int) -> str:
     return images.items[number].name if isinstance(images, EncodedImages) else f"image {number}"
 
 
-def to_float(images: Tensor) -> Tensor:
-    """Bytes as float32 in [0, 1]; what is no byte any more stays."""
-    return images.float().div_(255) if images.dtype == torch.uint8 else images
-
-
 class Failure(str):
     """What a process that reads images has to say in place of a batch, one line.
 
@@ -60,12 +55,12 @@ class Failure(str):
     """
 
 
-class ImageBatches(Indices):
+class ImageBatches(Dataset):
     """A data set whose items are whole batches: a view ``[N, 3, H, W]`` for each cut, and the labels.
 
     Args:
         images: all images, stored or decoded.
-        target: their labels, ``[M]``.
+        target: labels of the images, ``[M]``.
         index: numbers of the images of a split.
         cuts: what is done to an image for each view.
         seed: seed of the draws, which depend on (seed, epoch, image, view) alone.
@@ -74,25 +69,29 @@ class ImageBatches(Indices):
     def __init__(
         self, images: Tensor | EncodedImages, target: Tensor, index: Tensor, cuts: Sequence[Cut], seed: int
     ) -> None:
-        super().__init__(index)
         self.images = images
         self.target = target
+        self.index = index
         self.cuts = list(cuts)
         self.seed = seed
 
-    def key(self, epoch: int, index: Tensor) -> tuple[int, Tensor]:
-        return epoch, index  # a process that outlives an epoch cannot know it
+    def __len__(self) -> int:
+        return len(self.index)
 
-    def __getitem__(self, key: tuple[int, Tensor]) -> tuple[list[Tensor], Tensor] | Failure:
+    def __getitem__(self, drawn: Any) -> tuple[list[Tensor], Tensor] | Failure:
         if get_worker_info() is None:
-            return self.batch(*key)
+            return self.drawn(drawn)
         try:
-            return self.batch(*key)
+            return self.drawn(drawn)
         except (OSError, ValueError) as error:
             return Failure(str(error))
 
+    def drawn(self, drawn: Any) -> tuple[list[Tensor], Tensor]:
+        """The batch of what a sampler has drawn."""
+        return self.batch(0, drawn)
+
     def batch(self, epoch: int, index: Tensor) -> tuple[list[Tensor], Tensor]:
-        """An item, with mistakes raised."""
+        """The batch of the images at ``index`` in an epoch."""
         views: list[list[Tensor]] = [[] for _ in self.cuts]
         for number in index.tolist():
             image = image_at(self.images, number)
@@ -112,6 +111,20 @@ class ImageBatches(Indices):
         return torch.stack(images)
 
 
+class TrainingBatches(ImageBatches):
+    """Batches as :class:`EpochIndices` draws them."""
+
+    def drawn(self, drawn: tuple[int, Tensor]) -> tuple[list[Tensor], Tensor]:
+        return self.batch(*drawn)
+
+
+class EpochIndices(BatchIndices):
+    """Training batches with their epoch, which a process that outlives it cannot know."""
+
+    def __iter__(self) -> Iterator[Any]:
+        return ((self.epoch, index) for index in super().__iter__())
+
+
 class StreamedImages:
     """Images that processes read, and cut to one size; what follows the crop happens on the network's device.
 
@@ -120,6 +133,8 @@ class StreamedImages:
         whole: whether the processes do all of a view, with torchvision and timm.
     """
 
+    train_sampler: type[BatchIndices] = EpochIndices
+
     def __init__(self, data: ImageDataModule, whole: bool) -> None:
         self.data = data
         parts = [(Whole(view), Identity()) if whole else cut_of(view) for view in data.views]
@@ -127,22 +142,25 @@ class StreamedImages:
         self.views: Sequence[Augmentation] = [rest for _, rest in parts]
         self.eval_cut, self.eval_view = cut_of(data.eval_augmentation)
 
-    def batches(self, index: Tensor, train: bool) -> ImageBatches:
-        samples, cuts = self.data.samples, self.cuts if train else [self.eval_cut]
-        return ImageBatches(samples.inputs, samples.target, index, cuts, self.data.seed)
-
-    def workers(self) -> dict[str, Any]:
-        """Arguments of ``DataLoader`` that say which processes read."""
-        processes = self.data.num_workers
-        return {
-            "num_workers": processes,
-            "persistent_workers": processes > 0,
-            "pin_memory": torch.cuda.is_available(),
-        }
+    def loader(self, sampler: BatchIndices) -> DataLoader:
+        kind, cuts = (TrainingBatches, self.cuts) if sampler.train else (ImageBatches, [self.eval_cut])
+        samples, processes = self.data.samples, self.data.num_workers
+        return DataLoader(
+            kind(samples.inputs, samples.target, sampler.index, cuts, self.data.seed),
+            batch_size=None,
+            sampler=sampler,
+            generator=generator_at(sampler.seed),
+            num_workers=processes,
+            persistent_workers=processes > 0,
+            pin_memory=torch.cuda.is_available(),
+        )
 
     def read(self, raw: tuple[list[Tensor], Tensor] | Failure) -> tuple[list[Tensor], Tensor]:
-        """What a process has read, as floats in [0, 1]; raises ValueError if it could not."""
+        """What a process has read; raises ValueError if it could not."""
         if isinstance(raw, Failure):
             raise ValueError(str(raw))
-        cuts, target = raw
-        return [to_float(cut) for cut in cuts], target
+        return raw
+
+    def at(self, index: Tensor, epoch: int) -> list[Tensor]:
+        samples = self.data.samples
+        return ImageBatches(samples.inputs, samples.target, index, self.cuts, self.data.seed).batch(epoch, index)[0]

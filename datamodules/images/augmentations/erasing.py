@@ -7,7 +7,7 @@ from torch import Generator, Tensor
 
 from datamodules.augmentations.base import Augmentation
 from datamodules.images.augmentations.crops import draw_sides, draw_start, first_fit
-from datamodules.images.augmentations.samples import check_images, check_probability, choose, on_cpu, to_device
+from datamodules.images.augmentations.samples import all_to_device, check_images, check_probability, choose, on_cpu
 
 
 class RandomErasing(Augmentation):
@@ -45,7 +45,7 @@ class RandomErasing(Augmentation):
         rows = _inside(draw_start(height, h, cpu), h, height)
         columns = _inside(draw_start(width, w, cpu), w, width)
         values = int((rows.sum(1) * columns.sum(1)).sum()) * batch.shape[1]
-        samples, rows, columns = (to_device(each, batch.device) for each in (samples, rows, columns))
+        samples, rows, columns = all_to_device(batch.device, samples, rows, columns)
         box = rows.view(-1, 1, height, 1) & columns.view(-1, 1, 1, width)
         noise = torch.randn(values, generator=generator, device=batch.device, dtype=batch.dtype)
         return batch.index_copy(0, samples, batch.index_select(0, samples).masked_scatter_(box, noise))

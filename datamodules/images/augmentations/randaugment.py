@@ -2,37 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
 from torch import Generator, Tensor
 
 from datamodules.augmentations.base import Augmentation
-from datamodules.images.augmentations import operations as op
-from datamodules.images.augmentations import warp
-from datamodules.images.augmentations.samples import check_images, check_probability, check_range, on_cpu, to_device
+from datamodules.images.augmentations.operations import PIXELS, rotate, slide
+from datamodules.images.augmentations.samples import (
+    all_to_device,
+    check_images,
+    check_probability,
+    check_range,
+    on_cpu,
+    to_device,
+)
 
-
-def _equalize(batch: Tensor, _: Tensor) -> Tensor:
-    from torchvision.transforms.v2.functional import equalize
-
-    equalized: Tensor = equalize(batch)
-    return equalized
-
-
-PIXELS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
-    "AutoContrast": lambda batch, _: op.autocontrast(batch),
-    "Equalize": _equalize,
-    "Invert": lambda batch, _: op.invert(batch),
-    "Posterize": op.posterize,
-    "Solarize": op.solarize,
-    "SolarizeAdd": op.solarize_add,
-    "Color": op.color,
-    "Contrast": op.contrast,
-    "Brightness": op.brightness,
-    "Sharpness": op.sharpness,
-}
 NAMES = (*PIXELS, "ShearX", "TranslateXRel", "ShearY", "TranslateYRel", "Rotate")
 NONE = len(NAMES)
 WHOLE = ("Posterize", "Solarize", "SolarizeAdd")
@@ -80,10 +65,10 @@ def augment(images: Tensor, operation: Tensor, argument: Tensor, cubic: Tensor) 
     The others are on the CPU, ``[N]``.
     """
     device, order = images.device, (2 * operation + cubic).argsort()  # of an operation side by side, cubic ones last
-    place = to_device(order.argsort(), device)
     counts = operation.bincount(minlength=NONE + 1).tolist()
     linear = int(((operation == NAMES.index("Rotate")) & ~cubic).sum())
-    argument, cubic, order = (to_device(each, device) for each in (argument[order].float(), cubic[order], order))
+    drawn = order.argsort(), argument[order].float(), cubic[order], order
+    place, argument, cubic, order = all_to_device(device, *drawn)
     parts = dict(zip((*NAMES, None), images.index_select(0, order).split(counts), strict=True))
     by, ways = (dict(zip((*NAMES, None), of.split(counts), strict=True)) for of in (argument, cubic))
     results = [
@@ -95,11 +80,11 @@ def augment(images: Tensor, operation: Tensor, argument: Tensor, cubic: Tensor) 
         height, width = rows.shape[-2:]
         centre = torch.arange(height, device=device) + 0.5
         offset = torch.cat((by[shear].unsqueeze(1) * centre, (by[shift] * width).unsqueeze(1).expand(-1, height)))
-        moved = warp.slide(rows, offset, torch.cat((ways[shear], ways[shift])))
+        moved = slide(rows, offset, torch.cat((ways[shear], ways[shift])))
         results.append(moved.mT if shear == "ShearY" else moved)
     for way, some in ((False, slice(linear)), (True, slice(linear, None))):
         turned = parts["Rotate"][some]
-        results.append(warp.rotate(turned, by["Rotate"][some], way) if len(turned) else turned)
+        results.append(rotate(turned, by["Rotate"][some], way) if len(turned) else turned)
     return torch.cat([*results, parts[None]]).index_select(0, place)
 
 

@@ -32,6 +32,11 @@ def to_device(drawn: Tensor, device: torch.device) -> Tensor:
     return drawn.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else drawn.to(device)
 
 
+def all_to_device(device: torch.device, *drawn: Tensor) -> list[Tensor]:
+    """Each of several tensors that were drawn, where the batch is."""
+    return [to_device(each, device) for each in drawn]
+
+
 def check_probability(probability: float) -> float:
     """Returns ``probability``; raises ValueError outside [0, 1]."""
     if not 0 <= probability <= 1:

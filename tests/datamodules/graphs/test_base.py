@@ -21,7 +21,6 @@ from datamodules.augmentations import (
     Subgraph,
 )
 from datamodules.graphs.base import EveryGraph
-from datamodules.sampler import Indices
 from lightning_renyicl.encoders import GIN
 from lightning_renyicl.heads import MLPHead
 from lightning_renyicl.modules import GraphModule
@@ -32,8 +31,8 @@ VIEWS = [Identity(), Identity()]
 
 def samplers(count, batch_size, world_size, epoch=0, seed=0, reshuffle=True, first=0):
     """The sampler of each process, over rows that don't start at 0."""
-    rows = Indices(torch.arange(first, first + count))
-    result = [EveryGraph(rows, batch_size, seed, rank, world_size, reshuffle) for rank in range(world_size)]
+    index = torch.arange(first, first + count)
+    result = [EveryGraph(index, batch_size, seed, rank, world_size, reshuffle) for rank in range(world_size)]
     for sampler in result:
         sampler.set_epoch(epoch)
     return result

@@ -139,9 +139,10 @@ def test_crops_and_what_follows_draw_from_different_streams(tmp_path, monkeypatc
         return lambda *position, **device: (seen[name].append(position), generator_at(*position, **device))[1]
 
     data = build(folder(tmp_path))
+    loader = data.train_dataloader()
     monkeypatch.setattr("datamodules.images.stream.generator_at", record("crop"))
     monkeypatch.setattr("datamodules.base.generator_at", record("batch"))
-    batches(data.train_dataloader(), data, train=True)
+    batches(loader, data, train=True)
     assert len(seen["crop"]) == 48
     assert {len(position) for position in seen["crop"]}.isdisjoint(len(position) for position in seen["batch"])
 
@@ -436,3 +437,17 @@ def test_a_broken_image_in_a_process_of_its_own_is_one_line(tmp_path, engine):
     data = build(tmp_path, num_workers=1, engine=engine)
     with pytest.raises(ValueError, match=r"^[^\n]*cat/00\.jpg is empty$"):
         batches(data.in_order(torch.arange(30)), data, train=False)
+
+
+@pytest.mark.parametrize("engine", ["device", "worker"])
+@pytest.mark.parametrize("in_memory", [False, True])
+def test_the_sampler_of_an_evaluation_says_which_images(tmp_path, monkeypatch, in_memory, engine):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    folder(tmp_path / "images", size=(8, 8))
+    data = build(tmp_path / "images", evaluation=Identity(), in_memory=in_memory, engine=engine, num_workers=0)
+    index = torch.randperm(30, generator=torch.Generator().manual_seed(0))
+    loader = data.in_order(index)
+    assert torch.equal(torch.cat(list(loader.sampler)), index)
+    assert torch.equal(
+        torch.cat([target for _, target in batches(loader, data, train=False)]), data.samples.target[index]
+    )

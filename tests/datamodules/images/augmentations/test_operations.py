@@ -10,7 +10,7 @@ from sklearn.datasets import load_sample_images
 from timm.data import auto_augment as timm
 from torchvision.transforms.v2.functional import equalize
 
-from datamodules.images.augmentations import operations, warp
+from datamodules.images.augmentations import operations
 
 SIDES = (32, 64)
 
@@ -88,16 +88,16 @@ def test_tiny_images(shape):
 
 def shear_x(batch, factor, cubic):
     centre = torch.arange(batch.shape[2]) + 0.5
-    return warp.slide(batch, factor.unsqueeze(1) * centre, torch.full((len(batch),), cubic))
+    return operations.slide(batch, factor.unsqueeze(1) * centre, torch.full((len(batch),), cubic))
 
 
 def translate_x(batch, share, cubic):
     offset = (share * batch.shape[3]).unsqueeze(1).expand(-1, batch.shape[2])
-    return warp.slide(batch, offset, torch.full((len(batch),), cubic))
+    return operations.slide(batch, offset, torch.full((len(batch),), cubic))
 
 
 def rotate(batch, degrees, cubic):
-    return warp.rotate(batch, degrees, cubic)
+    return operations.rotate(batch, degrees, cubic)
 
 
 MOVES = [
@@ -124,7 +124,7 @@ def test_moves_are_pillows(ours, theirs, arguments, cubic, shape):
         mean, largest = difference(
             result,
             batch,
-            lambda image, by=argument: theirs(image, by, resample=resampling, fillcolor=(warp.GREY,) * 3),
+            lambda image, by=argument: theirs(image, by, resample=resampling, fillcolor=(operations.GREY,) * 3),
         )
         assert mean <= 0.015
         assert largest <= 1
@@ -142,7 +142,7 @@ def test_each_image_has_its_own_argument():
 
 def test_interpolation_is_each_images_own():
     batch, cubic, by = crops(32, 32), torch.tensor([True, False] * 3), torch.full((6, 32), 3.3)
-    mixed = warp.slide(batch, by, cubic)
+    mixed = operations.slide(batch, by, cubic)
     for way in (True, False):
-        assert torch.equal(mixed[cubic == way], warp.slide(batch, by, torch.full((6,), way))[cubic == way])
-    assert not torch.equal(mixed, warp.slide(batch, by, ~cubic))
+        assert torch.equal(mixed[cubic == way], operations.slide(batch, by, torch.full((6,), way))[cubic == way])
+    assert not torch.equal(mixed, operations.slide(batch, by, ~cubic))
