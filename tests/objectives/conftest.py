@@ -77,7 +77,8 @@ class Row:
         shift_invariant: whether a number added to all scores changes nothing.
         exponentiates: whether it leaves log space, and scores above 80 are refused.
         optimum: the best critic's score, from log r, from the log s of the skew mixture, and from c(x).
-        peak: positive score at which, with negatives far below, the largest value -log(alpha) / gamma is reached.
+        limit: largest value, from alpha and gamma.
+        peak: positive score at which, with negatives far below, the limit is reached, from alpha.
     """
 
     name: str
@@ -90,6 +91,7 @@ class Row:
     shift_invariant: bool = True
     exponentiates: bool = False
     optimum: Callable[[Tensor, Tensor, Tensor], Tensor] = lambda log_r, log_s, row: log_s + 0.7
+    limit: Callable[[float, float], float] = lambda alpha, gamma: -log(alpha) / gamma
     peak: Callable[[float], float] = lambda alpha: 5.0
 
     def bounds(self) -> list[Bound]:
