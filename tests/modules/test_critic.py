@@ -5,7 +5,7 @@ import torch
 from lightning.pytorch import LightningModule, Trainer, seed_everything
 from lightning.pytorch.trainer.states import TrainerFn, TrainerState
 
-from datamodules import InformationStaircase
+from datamodules import StepwisePairs
 from datamodules.pairs import DiscretePairs, GaussianPairs, StudentPairs, UniformPairs
 from lightning_renyicl.callbacks import InformationError
 from lightning_renyicl.modules import CriticModule
@@ -22,7 +22,7 @@ def adam(parameters):
 def fit(folder, objective, critic=JointCritic, pairs=None, **arguments):
     seed_everything(0, verbose=False)
     defaults = {"nats": [1.0], "steps": 150, "batch_size": 64, "eval_batches": 20}
-    data = InformationStaircase(pairs or GaussianPairs(2), **(defaults | arguments))
+    data = StepwisePairs(pairs or GaussianPairs(2), **(defaults | arguments))
     module = CriticModule(lambda features: critic(features, 64), data.in_features, objective, adam)
     trainer = Trainer(
         accelerator="cpu",
