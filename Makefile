@@ -1,6 +1,6 @@
 # Environment: VENV names it, PYTHON makes it. Extra flags of pytest go into ARGS.
 # Tables: SCALE is smoke, small or paper. JOBS runs at a time; DRY=1 only estimates; RERUN=stale makes runs again whose
-# configuration, code or data has changed; COLUMN=CIFAR-10 makes runs of such columns only; FLAGS go to every training,
+# configuration, data or replay has changed; COLUMN=CIFAR-10 makes runs of such columns only; FLAGS go to every training,
 # such as FLAGS=--data.root=FOLDER. On a cluster: LAUNCHER=slurm, with PARTITION, GPUS, CPUS and MINUTES of a job.
 PYTHON := $(or $(PYTHON),python3)
 VENV ?= .venv
@@ -11,7 +11,7 @@ TABLES := $(addprefix table,1 2 3 4 5 6 7 8 9 10 11 12 13 14 15) table-digits $(
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo notebooks show-augmentations test lint types imports format bench gpu-check tables $(TABLES)
+.PHONY: help demo notebooks check-results show-augmentations test lint types imports format bench gpu-check tables $(TABLES)
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -63,6 +63,10 @@ $(TABLES): $(VENV)/installed
 	  $(if $(GPUS),--gpus $(GPUS)) $(if $(CPUS),--cpus $(CPUS)) $(if $(MINUTES),--minutes $(MINUTES)) \
 	  $(if $(FLAGS),--flags="$(FLAGS)")
 
+check-results: $(VENV)/installed ## replay results with today's code; TABLE=table6 SAMPLE=n RECORD=1 JOBS=n RUNS=results/runs
+	@$(BIN)/python -m lightning_renyicl.tables.check $(TABLE) $(if $(SAMPLE),--sample $(SAMPLE)) \
+	  $(if $(filter-out 0,$(RECORD)),--record) $(if $(JOBS),--jobs $(JOBS)) $(if $(RUNS),--runs $(RUNS))
+
 test: $(VENV)/installed ## the quick test suite; with DATA=folder also the tests on real data sets
 	$(BIN)/python -m pytest -n 2 --dist worksteal $(if $(DATA),-m "not slow and not gpu") $(ARGS)
 
@@ -81,7 +85,7 @@ format: $(VENV)/installed ## mend style in place
 	$(BIN)/ruff format
 
 show-augmentations: $(VENV)/installed ## a picture of what CONFIG=file does to images; runs/augmentations.png
-	$(BIN)/python -m datamodules.show $(addprefix --config ,$(CONFIG)) $(FLAGS)
+	$(BIN)/python -m lightning_renyicl.cli.show $(addprefix --config ,$(CONFIG)) $(FLAGS)
 
 bench: $(VENV)/installed ## speed as ratios; results/bench.json; with DATA=folder also on real graphs and photographs
 	DATA="$(DATA)" $(BIN)/python -m tests.benchmarks $(ONLY)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import socket
-import tempfile
 from collections.abc import Callable
 from http.client import HTTPException
 from pathlib import Path
+
+from datamodules.files import replacing
 
 TIMEOUT = 30.0  # seconds that a site may stay silent, where urllib would wait for ever
 
@@ -16,7 +16,7 @@ def download(url: str, path: Path, wanted: str, fetch: Callable[[str, str, str],
     """Puts what lies at ``url`` at ``path``, whole or not at all.
 
     Args:
-        url: of the archive.
+        url: address of the archive.
         path: where the archive would have been found; its folder is made.
         wanted: what would have done, for the message.
         fetch: downloads an address into a folder under a name.
@@ -28,10 +28,9 @@ def download(url: str, path: Path, wanted: str, fetch: Callable[[str, str, str],
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         # beside its place first: a download that is cut short must not pass for the archive
-        with tempfile.TemporaryDirectory(dir=path.parent) as folder:
+        with replacing(path) as partial:
             socket.setdefaulttimeout(TIMEOUT)
-            fetch(url, folder, path.name)
-            os.replace(Path(folder) / path.name, path)
+            fetch(url, str(partial.parent), partial.name)
     except (OSError, RuntimeError, HTTPException) as error:
         raise FileNotFoundError(
             f"no {wanted} in {path.parent}, and it cannot be downloaded ({error}): "

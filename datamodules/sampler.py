@@ -1,59 +1,46 @@
-"""Batches of indices for data that is held in memory."""
+"""Which samples a batch has."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import islice
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from typing import Any
 
 import torch
 from torch import Tensor
-from torch.utils.data import DataLoader, Dataset
 from torch.utils.data.distributed import DistributedSampler
 
 from datamodules.seeding import generator_at
 
 
-class Indices(Dataset):
-    """The data set whose item is its key: a loader over it yields what its sampler draws.
-
-    Args:
-        index: rows of a split, ``[M]``.
-    """
-
-    def __init__(self, index: Tensor) -> None:
-        self.index = index
-
-    def __len__(self) -> int:
-        return len(self.index)
-
-    def __getitem__(self, index: Tensor) -> Tensor:
-        return index
-
-
 class BatchIndices(DistributedSampler):
-    """Yields this process's batches of a split as index tensors.
+    """Yields this process's batches of a split, each as a tensor of numbers of samples.
 
-    Training: the split is shuffled anew every epoch, cut into *global* batches of ``batch_size``, the ragged one
-    dropped, and each global batch divided among the processes, so that the global batches don't depend on their number.
+    Training: the split is shuffled anew every epoch, cut into *global* batches of ``batch_size``, an incomplete last
+    one dropped, and each global batch divided among the processes, so that the global batches don't depend on their
+    number. A run resumed within an epoch leaves out the batches that it had.
     Evaluation: in order, every sample once over all processes, never padded. Being a ``DistributedSampler``, it is left
     alone by Lightning, which would pad others.
 
     Args:
-        indices: rows of the split.
+        index: numbers of the samples of the split, ``[M]``.
         batch_size: samples in a batch over all processes.
-        train: whether to shuffle and to drop the ragged batch.
-        seed: of the shuffling.
-        rank: this process.
+        train: whether to shuffle, and to drop an incomplete last batch.
+        seed: seed of the shuffling.
+        rank: number of this process.
         world_size: number of processes.
 
+    Attributes:
+        skip: batches of the next epoch that were had before.
+
     Raises:
-        ValueError: a batch size that the processes cannot share, or more than the training rows.
+        ValueError: a batch size that the processes cannot share, or more than the training samples.
     """
 
     def __init__(
-        self, indices: Indices, batch_size: int, train: bool, seed: int = 0, rank: int = 0, world_size: int = 1
+        self, index: Tensor, batch_size: int, train: bool, seed: int = 0, rank: int = 0, world_size: int = 1
     ) -> None:
-        super().__init__(indices, num_replicas=world_size, rank=rank, shuffle=train, seed=seed, drop_last=train)
+        super().__init__(index, num_replicas=world_size, rank=rank, shuffle=train, seed=seed, drop_last=train)  # type: ignore[arg-type]  # only its length counts
         if batch_size < 1:
             raise ValueError(f"batch_size must be at least 1, got {batch_size}")
         if train and batch_size == 1:
@@ -62,52 +49,40 @@ class BatchIndices(DistributedSampler):
             raise ValueError(
                 f"batch_size {batch_size} counts the global batch and must divide by {world_size} processes"
             )
-        if not train and 0 < len(indices) < world_size:
-            raise ValueError(f"{world_size} processes cannot share the {len(indices)} samples of an evaluation")
-        if train and len(indices) < batch_size:
-            raise ValueError(f"batch_size {batch_size} is more than the {len(indices)} training samples")
-        self.index = indices.index
+        if not train and 0 < len(index) < world_size:
+            raise ValueError(f"{world_size} processes cannot share the {len(index)} samples of an evaluation")
+        if train and len(index) < batch_size:
+            raise ValueError(f"batch_size {batch_size} is more than the {len(index)} training samples")
+        self.index = index
         self.batch_size = batch_size
         self.train = train
+        self.skip = 0
 
-    def __iter__(self) -> Iterator[Tensor]:
-        own = self._own()
+    def __iter__(self) -> Iterator[Any]:
+        # when the first is asked for: the iterator of a resumed run is made before its epoch is set
+        return chain.from_iterable(self._remaining() for _ in range(1))
+
+    def _remaining(self) -> Sequence[Tensor]:
+        skip, self.skip = self.skip, 0
+        return self.draw()[skip:]
+
+    def draw(self) -> Sequence[Tensor]:
+        """All batches of an epoch."""
         if not self.train:
-            share = self.index[self.rank :: self.num_replicas]
-            yield from share.split(own) if len(share) else ()
-            return
-        order = self.index[torch.randperm(len(self.index), generator=generator_at(self.seed, self.epoch))]
-        for batch in order[: len(self) * self.batch_size].view(-1, self.num_replicas, own):
-            yield batch[self.rank]
+            own = self.index[self.rank :: self.num_replicas]
+            return own.split(self._own()) if len(own) else ()
+        order = self.shuffled(self.epoch)[: len(self) * self.batch_size]
+        return order.view(-1, self.num_replicas, self._own())[:, self.rank].unbind()
+
+    def shuffled(self, epoch: int) -> Tensor:
+        """All samples of the split in an epoch's order, ``[M]``."""
+        return self.index[torch.randperm(len(self.index), generator=generator_at(self.seed, epoch))]
 
     def __len__(self) -> int:
         if self.train:
             return len(self.index) // self.batch_size
-        share = len(range(self.rank, len(self.index), self.num_replicas))
-        return -(-share // self._own())
+        return -(-len(range(self.rank, len(self.index), self.num_replicas)) // self._own())
 
     def _own(self) -> int:
         """Samples of a batch on this process."""
         return max(1, self.batch_size // self.num_replicas)
-
-
-class TrainLoader(DataLoader):
-    """A loader of index batches that a run resumed within an epoch continues where it stopped.
-
-    Args:
-        indices: the split.
-        sampler: draws its batches.
-        generator: what the loader draws its workers' seed from, so that iterating leaves torch's random state alone.
-        skip: batches of the first epoch that were had before.
-    """
-
-    def __init__(self, indices: Indices, sampler: BatchIndices, generator: torch.Generator, skip: int = 0) -> None:
-        super().__init__(indices, batch_size=None, sampler=sampler, generator=generator)
-        self._skip = skip
-        self.yielded = skip  # batches of the current epoch
-
-    def __iter__(self) -> Iterator[Tensor]:  # type: ignore[override]
-        self.yielded, self._skip = self._skip, 0
-        for batch in islice(super().__iter__(), self.yielded, None):
-            self.yielded += 1
-            yield batch

@@ -10,9 +10,14 @@ from pathlib import Path
 
 
 @contextmanager
-def replacing(path: Path) -> Iterator[Path]:
-    """Yields a path beside ``path`` to write to, which takes its place at the end; after an error it is deleted."""
-    partial = path.with_name(f"{path.stem}.{os.getpid()}.part{path.suffix}")
+def replacing(path: Path, partial: Path | None = None) -> Iterator[Path]:
+    """Yields a path beside ``path`` to write to, which takes its place at the end; after an error it is deleted.
+
+    Args:
+        path: file to be written.
+        partial: where it is written until it is whole; None is a name of this process's own.
+    """
+    partial = partial or path.with_name(f"{path.stem}.{os.getpid()}.part{path.suffix}")
     try:
         yield partial
         partial.replace(path)

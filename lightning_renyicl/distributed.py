@@ -1,4 +1,4 @@
-"""Collectives that carry gradients, for objectives over the global batch."""
+"""Collectives: one that carries gradients, for objectives over the global batch, and a sum without."""
 
 from __future__ import annotations
 
@@ -26,6 +26,18 @@ def world_size(group: Group) -> int:
 def rank(group: Group) -> int:
     """Rank of this process in ``group``; 0 for None."""
     return 0 if group is None else dist.get_rank(group)
+
+
+def all_reduce_sum(x: Tensor, group: Group) -> Tensor:
+    """The sum of ``x`` over the processes of ``group``, in place and without gradient.
+
+    Args:
+        x: tensor of one shape ``[...]`` on every process.
+        group: process group; None leaves this process alone.
+    """
+    if group is not None:
+        dist.all_reduce(x, group=group)
+    return x
 
 
 class _AllGather(torch.autograd.Function):

@@ -23,7 +23,8 @@ class MLPHead(Head):
     Args:
         in_features: input width; given by the module.
         widths: output width of each layer.
-        norm: without it the layers have a bias and ReLU alone, as GraphCL's projection head.
+        norm: BatchNorm after each layer but the last; without it layers have a bias and ReLU alone, as in GraphCL's
+            projection head.
         last_norm: BatchNorm without affine parameters after the last layer, as on ImageNet's projector.
 
     Raises:

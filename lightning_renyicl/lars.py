@@ -14,9 +14,9 @@ class LARS(Lars):
     Vectors (biases, BatchNorm) get neither weight decay nor the layer-wise rate; matrices and kernels get both.
 
     Args:
-        params: parameters; given by the module.
+        params: parameters to optimise; given by the module.
         lr: learning rate.
-        momentum: SGD momentum.
+        momentum: momentum of SGD.
         weight_decay: L2 penalty of matrices and kernels.
         trust_coeff: eta, the trust coefficient of the layer-wise rate.
     """

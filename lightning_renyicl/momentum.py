@@ -14,8 +14,8 @@ def cosine_momentum(base: float, step: int, total_steps: int) -> float:
 
     RényiCL, appendix "ImageNet experiments". ``step`` counts optimizer steps from 0.
     """
-    share = min(step / (total_steps - 1), 1.0) if total_steps > 1 else 1.0
-    return 1.0 - (1.0 - base) * (math.cos(math.pi * share) + 1.0) / 2.0
+    progress = min(step / (total_steps - 1), 1.0) if total_steps > 1 else 1.0
+    return 1.0 - (1.0 - base) * (math.cos(math.pi * progress) + 1.0) / 2.0
 
 
 class MomentumTarget(nn.Module):

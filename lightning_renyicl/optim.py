@@ -17,7 +17,7 @@ class WarmupCosine(LRScheduler):
     The first of W warm-up steps has 1 / (W + 1) of the rate, the first step after them all of it.
 
     Args:
-        optimizer: whose learning rates are scaled; given by the module.
+        optimizer: optimizer whose learning rates are scaled; given by the module.
         total_steps: optimizer steps of the whole training; given by the module.
         steps_per_epoch: optimizer steps of an epoch; given by the module.
         warmup_epochs: length of the warm-up. A warm-up that leaves no step is cut to half the training, with a warning.
@@ -43,11 +43,11 @@ class WarmupCosine(LRScheduler):
         super().__init__(optimizer)
 
     def factor(self, step: int) -> float:
-        """The share of the base learning rate at an optimizer step, counted from 0."""
+        """The fraction of the base learning rate at an optimizer step, counted from 0."""
         if step < self.warmup_steps:
             return (step + 1) / (self.warmup_steps + 1)
-        share = min((step - self.warmup_steps) / (self.total_steps - self.warmup_steps), 1.0)
-        return (1.0 + math.cos(math.pi * share)) / 2.0
+        progress = min((step - self.warmup_steps) / (self.total_steps - self.warmup_steps), 1.0)
+        return (1.0 + math.cos(math.pi * progress)) / 2.0
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Restores the step, not the length: a run that is continued for longer follows the longer schedule."""

@@ -137,3 +137,12 @@ def test_two_processes_write_beside_each_other(tmp_path, monkeypatch):
         assert first.read_text() == "first"
     assert path.read_text() == "first"
     assert names(tmp_path) == ["file.txt"]
+
+
+def test_under_a_name_of_ones_own(tmp_path):
+    for text in ("first", "second"):
+        with replacing(tmp_path / "x", tmp_path / "x.part") as partial:
+            assert partial == tmp_path / "x.part"
+            partial.write_text(text)
+    assert (tmp_path / "x").read_text() == "second"
+    assert names(tmp_path) == ["x"]

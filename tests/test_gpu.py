@@ -24,10 +24,10 @@ from datamodules.augmentations import (
     Solarize,
     Subgraph,
 )
-from datamodules.augmentations.host import on_host
-from datamodules.augmentations.randaugment import augment
-from lightning_renyicl.callbacks import RBFSVM, OnlineProbe
+from datamodules.images.augmentations.randaugment import augment
+from datamodules.images.augmentations.samples import on_cpu
 from lightning_renyicl.encoders import GIN, MLP, ResNet
+from lightning_renyicl.evaluation import RBFSVM, OnlineProbe
 from lightning_renyicl.heads import MLPHead
 from lightning_renyicl.lars import LARS
 from lightning_renyicl.modules import GraphModule, TabularModule, VisionModule
@@ -116,7 +116,7 @@ def test_what_is_drawn_on_the_host_is_that_of_the_processor(augmentation):
     before = generator.get_state()
     ours = augmentation(images.cuda(), generator).cpu()
     generator.set_state(before)
-    torch.testing.assert_close(ours, augmentation(images, on_host(generator)), rtol=0, atol=1e-4)
+    torch.testing.assert_close(ours, augmentation(images, on_cpu(generator)), rtol=0, atol=1e-4)
 
 
 @pytest.mark.parametrize(

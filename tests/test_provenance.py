@@ -1,342 +1,23 @@
-"""Which code and which files a result comes from: what counts as a change of them, and what doesn't."""
+"""Which files a result comes from: what counts as a change of them, and what doesn't."""
 
 from __future__ import annotations
 
-import ast
 import hashlib
 import json
 import os
-import sys
-from itertools import count
 from pathlib import Path
-from types import ModuleType
 
 import pytest
-from lightning.pytorch import Callback, LightningModule, Trainer
+from lightning.pytorch import LightningModule, Trainer
 
-from datamodules import CIFAR10, CIFAR100, DigitsGraph, DigitsImage, DigitsTable, FakeGraphs, FakeImages, FakeTable
-from datamodules.augmentations import Compose, Identity, NodeDrop, RandomChoice, RandomMask
+from datamodules import CIFAR10, CIFAR100, DigitsTable
+from datamodules.augmentations import Identity, RandomMask
 from lightning_renyicl import provenance
 from lightning_renyicl.callbacks import ResultJson
 from lightning_renyicl.callbacks.result_json import described
-from lightning_renyicl.objectives import CPC, DV, MLCPC, NWJ, RMLCPC, Renyi
 
 ROOT = Path(__file__).parents[1]
-CODE = '''"""A module."""
-
-import math
-
-SCALE = 2.0
-NAME = "left"
-PLACES = [1, 2]
-
-
-class Box:
-    """A class."""
-
-    def area(self, side=1, *, power=2):
-        """A function."""
-        first = side * SCALE + power
-        second = math.floor(side)
-        if first == 3:
-            return None
-        return first, second
-
-    def name(self):
-        return "a box"
-'''
-# what is replaced, by what
-SAME = {
-    "comment": ("SCALE = 2.0", "SCALE = 2.0  # metres"),
-    "comment of a line": ("import math", "# for floor\nimport math"),
-    "docstring of the module": ("A module.", "Another module.\n\nLonger."),
-    "docstring of a class": ("A class.", "Another class."),
-    "docstring of a function": ("A function.", "Another function."),
-    "no docstring of the module": ('"""A module."""', ""),
-    "no docstring of a class": ('    """A class."""\n', ""),
-    "no docstring of a function": ('        """A function."""\n', ""),
-    "new docstring": ("def name(self):\n", 'def name(self):\n        """A name."""\n'),
-    "blank lines": ("SCALE = 2.0\n", "\n\nSCALE = 2.0\n\n"),
-    "blanks": ("side * SCALE", "side*SCALE"),
-    "quotes": ('"left"', "'left'"),
-    "parts of a string": ('"left"', '"le" "ft"'),
-    "parentheses": ("side * SCALE + power", "(\n            (side * SCALE)\n            + power\n        )"),
-    "tuple in parentheses": ("return first, second", "return (first, second)"),
-    "comma": ("[1, 2]", "[1, 2,]"),
-    "how a number is written": ("SCALE = 2.0", "SCALE = 2.00"),
-    "indentation": ("        if first == 3:\n            return None", "        if first == 3:\n          return None"),
-    "ends of lines": ("\n", "\r\n"),
-}
-OTHER = {
-    "constant": ("SCALE = 2.0", "SCALE = 2.5"),
-    "type of a constant": ("SCALE = 2.0", "SCALE = 2"),
-    "sign": ("SCALE = 2.0", "SCALE = -2.0"),
-    "string": ('"left"', '"right"'),
-    "blanks in a string": ('"left"', '"left "'),
-    "string that is returned": ('"a box"', '"A box"'),
-    "bytes": ('"left"', 'b"left"'),
-    "string with fields": ('"left"', 'f"{left}"'),
-    "default": ("side=1", "side=2"),
-    "default of a keyword": ("power=2", "power=3"),
-    "no default": ("side=1", "side"),
-    "no keyword": ("side=1, *, power", "side=1, power"),
-    "order of arguments": ("side=1, *, power=2", "power=2, *, side=1"),
-    "operator": ("side * SCALE", "side / SCALE"),
-    "precedence": ("side * SCALE + power", "side * (SCALE + power)"),
-    "order of operands": ("side * SCALE", "SCALE * side"),
-    "comparison": ("first == 3", "first != 3"),
-    "None to 0": ("return None", "return 0"),
-    "None to False": ("return None", "return False"),
-    "None to an empty list": ("return None", "return []"),
-    "None to the empty string": ("return None", 'return ""'),
-    "True": ("[1, 2]", "[True, 2]"),
-    "list to tuple": ("[1, 2]", "(1, 2)"),
-    "order of a list": ("[1, 2]", "[2, 1]"),
-    "empty list": ("[1, 2]", "[]"),
-    "name": ("math.floor(side)", "math.floor(power)"),
-    "attribute": ("math.floor", "math.ceil"),
-    "import": ("import math", "import cmath as math"),
-    "order of statements": ("SCALE = 2.0\nNAME = \"left\"", "NAME = \"left\"\nSCALE = 2.0"),
-    "statement": ("        second = math.floor(side)\n", ""),
-    "statement of two": ("return first, second", "return first"),
-    "indentation": ("None\n        return first", "None\n            return first"),
-    "decorator": ("    def name", "    @property\n    def name"),
-    "base class": ("class Box:", "class Box(dict):"),
-    "annotation": ("side=1", "side: int = 1"),
-    "name of a function": ("def name", "def label"),
-    "asynchronous": ("def name", "async def name"),
-}  # fmt: skip
-
-
-@pytest.fixture(autouse=True)
-def _forget():
-    """What a process has read once it doesn't read again."""
-    for function in (provenance.digest, provenance.digest_of_code):
-        function.cache_clear()
-    yield
-    for function in (provenance.digest, provenance.digest_of_code):
-        function.cache_clear()
-
-
-class TestDigestOfCode:
-    @pytest.fixture
-    def digest(self, tmp_path):
-        numbers = count()
-
-        def _digest(text):
-            path = tmp_path / f"{next(numbers)}.py"
-            path.write_bytes(text.encode())
-            return provenance.digest_of_code(path)
-
-        return _digest
-
-    def change(self, old, new):
-        assert old in CODE
-        changed = CODE.replace(old, new)
-        assert changed != CODE
-        return changed
-
-    @pytest.mark.parametrize("change", SAME)
-    def test_is_the_same_without(self, digest, change):
-        assert digest(self.change(*SAME[change])) == digest(CODE)
-
-    @pytest.mark.parametrize("change", OTHER)
-    def test_is_another_after(self, digest, change):
-        assert digest(self.change(*OTHER[change])) != digest(CODE)
-
-    def test_changes_differ_from_each_other(self, digest):
-        digests = [digest(text) for text in {self.change(*change) for change in OTHER.values()}]
-        assert len(set(digests)) == len(digests) == len(OTHER)
-
-    def test_a_string_that_is_no_docstring(self, digest):
-        """The first statement of a function is one only if it stands alone."""
-        texts = [
-            'def f():\n    x = "a"\n',
-            'def f():\n    x = "b"\n',
-            'def f():\n    g("a")\n',
-            'def f():\n    "a".g()\n',
-        ]
-        assert len({digest(text) for text in texts}) == 4
-
-    def test_is_hexadecimal(self, digest):
-        assert len(digest("")) == len(bytes.fromhex(digest(""))) * 2 == 64
-
-    def test_no_code(self, digest):
-        assert digest("") == digest('"""Only a docstring."""\n') == digest("# only a comment\n")
-        assert digest("") != digest("pass\n")
-
-    def test_names_in_other_alphabets(self, digest):
-        assert digest("γ = 1.5\n") != digest("α = 1.5\n")
-
-
-def imported(path):
-    """The project's files that a file imports at its head, as it says."""
-    found = set()
-    for node in ast.parse(path.read_text(encoding="utf-8")).body:
-        if not isinstance(node, ast.ImportFrom) or node.module.split(".")[0] not in (
-            "datamodules",
-            "lightning_renyicl",
-        ):
-            continue
-        home = ROOT / node.module.replace(".", "/")
-        for alias in node.names:
-            submodule = home / f"{alias.name}.py"
-            found.add(submodule if submodule.exists() else home.with_suffix(".py"))
-    return found
-
-
-def closure(path):
-    """A file and all that it imports, directly or not."""
-    found, waiting = set(), {path}
-    while waiting:
-        found |= waiting
-        waiting = {other for one in waiting for other in imported(one)} - found
-    return {each.relative_to(ROOT).as_posix() for each in found}
-
-
-TABLE = [RandomMask(0.2), Identity()]
-DATA = {
-    "digits": [DigitsTable(TABLE), DigitsGraph([NodeDrop(0.2)] * 2)],
-    "digits_image": [DigitsImage([Identity()] * 2, Identity())],
-    "cifar": [CIFAR10([Identity()] * 2, Identity()), CIFAR100([Identity()] * 2, Identity())],
-    "fake": [FakeTable(TABLE), FakeGraphs([NodeDrop(0.2)] * 2), FakeImages([Identity()] * 2, Identity())],
-}
-
-
-class TestSources:
-    @pytest.mark.parametrize("cls", [CPC, DV, MLCPC, NWJ, RMLCPC, Renyi])
-    def test_of_an_objective(self, cls):
-        expected = {
-            f"lightning_renyicl/objectives/{name}.py" for name in ("bounds", "critic", "functional", "objective")
-        }
-        assert provenance.sources([cls()]).keys() == {*expected, "lightning_renyicl/distributed.py"}
-
-    def test_of_data(self):
-        found = set(provenance.sources([DigitsTable(TABLE)]))
-        used = {"digits", "base", "scaling", "sampler", "seeding", "augmentations/base"}
-        assert {f"datamodules/{name}.py" for name in used} <= found
-        others = {"cifar", "fake", "__init__", "images", "augmentations/__init__", "augmentations/graph"}
-        assert not {f"datamodules/{name}.py" for name in others} & found
-
-    @pytest.mark.parametrize(("file", "data"), [(file, one) for file, all_ in DATA.items() for one in all_])
-    def test_of_data_are_what_its_file_imports(self, file, data):
-        assert set(provenance.sources([data])) == closure(ROOT / f"datamodules/{file}.py")
-
-    def test_of_an_objective_are_what_its_file_imports(self):
-        assert set(provenance.sources([RMLCPC()])) == closure(ROOT / "lightning_renyicl/objectives/bounds.py")
-
-    def test_of_an_augmentation(self):
-        assert "datamodules/augmentations/table.py" in provenance.sources([RandomMask(0.2)])
-
-    def test_of_several_are_those_of_each(self):
-        objective, data = RMLCPC(), DigitsTable(TABLE)
-        both = provenance.sources([objective, data])
-        assert both == provenance.sources([objective]) | provenance.sources([data])
-        assert list(both) == sorted(both)
-
-    def test_are_digests(self):
-        for name, digest in provenance.sources([RMLCPC()]).items():
-            assert digest == provenance.digest_of_code(ROOT / name)
-
-    def test_of_a_class_of_the_users(self):
-        class Own(RMLCPC):
-            """Defined outside the project's packages."""
-
-        assert provenance.sources([Own()]) == provenance.sources([RMLCPC()])
-
-    @pytest.mark.parametrize("instances", [[], [None], [LightningModule()], [Path()]])
-    def test_of_nothing_of_ours(self, instances):
-        assert provenance.sources(instances) == {}
-
-    @pytest.fixture
-    def modules(self, tmp_path, monkeypatch):
-        """Three modules of a made-up package: the first has a class, and uses the others as each wants."""
-        monkeypatch.setattr(provenance, "ROOT", tmp_path)
-        made = []
-        for name in ("first", "second", "third"):
-            module = ModuleType(f"datamodules.{name}")
-            module.__file__ = str(tmp_path / f"{name}.py")
-            Path(module.__file__).write_text(f"name = {name!r}\n")
-            monkeypatch.setitem(sys.modules, module.__name__, module)
-            made.append(module)
-        made[0].Data = type("Data", (), {"__module__": made[0].__name__})
-        return made
-
-    def test_of_modules_used_as_a_whole(self, modules):
-        first, second, third = modules
-        first.second, second.third, third.first = second, third, first  # round and round
-        assert list(provenance.sources([first.Data()])) == ["first.py", "second.py", "third.py"]
-
-    def test_of_functions_and_instances(self, modules):
-        first, second, third = modules
-        first.function = lambda: None
-        first.function.__module__ = second.__name__
-        second.instance = type("Other", (), {"__module__": third.__name__})()
-        assert list(provenance.sources([first.Data()])) == ["first.py", "second.py", "third.py"]
-
-    def test_not_of_what_is_unused(self, modules):
-        first, _, third = modules
-        third.first = first
-        assert list(provenance.sources([first.Data()])) == ["first.py"]
-
-    def test_of_base_classes(self, modules):
-        first, second, _ = modules
-        child = type("Child", (first.Data,), {"__module__": second.__name__})
-        assert list(provenance.sources([child()])) == ["first.py", "second.py"]
-
-    def test_none_is_changed(self):
-        assert provenance.changed_sources({"sources": provenance.sources([RMLCPC(), DigitsTable(TABLE)])}) == []
-
-
-class TestChangedSources:
-    @pytest.fixture
-    def file(self, tmp_path, monkeypatch):
-        monkeypatch.setattr(provenance, "ROOT", tmp_path)
-        path = tmp_path / "package" / "box.py"
-        path.parent.mkdir()
-        path.write_text(CODE)
-        return path
-
-    @pytest.fixture
-    def result(self, file):
-        return {"sources": {"package/box.py": provenance.digest_of_code(file)}}
-
-    def rewrite(self, file, old, new):
-        file.write_text(CODE.replace(old, new))
-        provenance.digest_of_code.cache_clear()
-
-    def test_unchanged(self, result):
-        assert provenance.changed_sources(result) == []
-
-    def test_a_comment(self, file, result):
-        self.rewrite(file, *SAME["comment"])
-        assert provenance.changed_sources(result) == []
-
-    def test_code(self, file, result):
-        self.rewrite(file, *OTHER["constant"])
-        assert provenance.changed_sources(result) == ["package/box.py has changed"]
-
-    def test_gone(self, file, result):
-        file.unlink()
-        assert provenance.changed_sources(result) == ["package/box.py has changed"]
-
-    def test_of_several_only_those_that_have(self, file, result):
-        for name in ("other", "third"):
-            file.with_name(f"{name}.py").write_text("x = 1\n")
-            result["sources"][f"package/{name}.py"] = provenance.digest_of_code(file.with_name(f"{name}.py"))
-        file.with_name("other.py").write_text("x = 2\n")
-        provenance.digest_of_code.cache_clear()
-        assert provenance.changed_sources(result) == ["package/other.py has changed"]
-
-    @pytest.mark.parametrize("result", [{}, {"sources": {}}, {"metrics": {"top1": 0.5}}])
-    def test_a_result_that_names_none(self, result):
-        assert provenance.changed_sources(result) == []
-
-    def test_a_file_that_is_being_edited(self, file, result):
-        self.rewrite(file, "import math", "import math(")
-        assert provenance.changed_sources(result) == ["package/box.py has changed"]
-
-
+TABLE = [Identity(), RandomMask(0.2)]
 BEFORE = 10**18  # nanoseconds
 
 
@@ -494,59 +175,24 @@ class TestChangedFolder:
 
 
 class Idle(LightningModule):
-    """Validates nothing, for an objective."""
-
-    def __init__(self):
-        super().__init__()
-        self.objective = RMLCPC()
+    """Validates nothing."""
 
     def validation_step(self, batch, batch_idx):
         pass
 
 
 class TestResult:
-    """What ``result.json`` says of code and data."""
+    """What ``result.json`` says of the data."""
 
     @pytest.fixture
     def result(self, tmp_path):
-        def _result(data, *callbacks):
+        def _result(data):
             quiet = {"logger": False, "enable_progress_bar": False, "enable_model_summary": False}
-            trainer = Trainer(
-                accelerator="cpu", callbacks=[*callbacks, ResultJson()], default_root_dir=tmp_path, **quiet
-            )
+            trainer = Trainer(accelerator="cpu", callbacks=[ResultJson()], default_root_dir=tmp_path, **quiet)
             trainer.validate(Idle(), data, verbose=False)
             return json.loads((tmp_path / "result.json").read_text())
 
         return _result
-
-    def test_sources(self, result):
-        data = DigitsTable(TABLE)
-        sources = result(data)["sources"]
-        for name, digest in (provenance.sources([RMLCPC()]) | provenance.sources([data])).items():
-            assert sources[name] == digest
-
-    @pytest.mark.parametrize(
-        ("data", "expected"),
-        [
-            (DigitsTable([Identity(), RandomMask(0.2)]), {"table"}),
-            (DigitsTable([Identity(), Compose([Identity(), RandomChoice([RandomMask(0.2), Identity()])])]), {"table"}),
-            (DigitsImage([Identity()] * 2, RandomMask(0.2)), {"table"}),
-            (DigitsTable([Identity()] * 2), set()),
-        ],
-        ids=["second view", "nested", "of evaluation", "none"],
-    )
-    def test_sources_of_augmentations(self, result, data, expected):
-        added = result(data)["sources"].keys() - provenance.sources([data, RMLCPC()]).keys()
-        assert added == {f"datamodules/augmentations/{name}.py" for name in expected}
-
-    def test_sources_are_those_that_ran(self, result, monkeypatch):
-        """Not those of a file that was edited while the run trained."""
-
-        class Edit(Callback):
-            def on_validation_start(self, *_):
-                monkeypatch.setattr(provenance, "digest_of_code", lambda file: "edited")
-
-        assert "edited" not in result(DigitsTable(TABLE), Edit())["sources"].values()
 
     def test_data_without_files(self, result):
         samples = {"train": 1047, "val": 300, "test": 450}

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import singledispatch
 from typing import Any
 
 import torch
 from torch import Generator, Tensor, nn
-
-from datamodules.ragged import merge_graphs, select_graphs
 
 
 class Augmentation(nn.Module):
@@ -18,11 +17,11 @@ class Augmentation(nn.Module):
     The input is never written to.
     """
 
-    def fit(self, train_rows: Any) -> None:
-        """Learns what it needs from the training rows, before the first batch. Most need nothing."""
+    def fit(self, training: Any) -> None:
+        """Learns what it needs from the training samples, before the first batch. Most need nothing."""
 
     def forward(self, batch: Any, generator: Generator) -> Any:
-        """Augments ``batch``, samples as the data module holds them: ``[N, ...]`` or a PyG ``Batch`` of N graphs."""
+        """Augments ``batch``, N samples as the data module cuts them out: ``[N, ...]``, or its domain's own kind."""
         raise NotImplementedError
 
 
@@ -34,26 +33,26 @@ class Identity(Augmentation):
 
 
 class Nested(Augmentation):
-    """An augmentation made of others, which it passes the training rows on to.
+    """An augmentation made of others, which it passes the training samples on to.
 
     Args:
-        augmentations: its parts.
+        augmentations: what it is made of.
     """
 
     def __init__(self, augmentations: Sequence[Augmentation]) -> None:
         super().__init__()
         self.augmentations = nn.ModuleList(augmentations)
 
-    def fit(self, train_rows: Any) -> None:
+    def fit(self, training: Any) -> None:
         for augmentation in self.augmentations:
-            augmentation.fit(train_rows)  # type: ignore[operator]  # a ModuleList forgets the class
+            augmentation.fit(training)  # type: ignore[operator]  # a ModuleList forgets the class
 
 
 class Compose(Nested):
     """Applies augmentations one after the other.
 
     Args:
-        augmentations: in the order in which they apply.
+        augmentations: the augmentations, in the order in which they apply.
     """
 
     def forward(self, batch: Any, generator: Generator) -> Any:
@@ -87,6 +86,33 @@ class RandomChoice(Nested):
         parts = []
         for augmentation, group in zip(self.augmentations, groups, strict=True):
             if len(group):
-                part = batch[group] if isinstance(batch, Tensor) else select_graphs(batch, group)
-                parts.append(augmentation(part, generator))
-        return torch.cat(parts)[order.argsort()] if isinstance(batch, Tensor) else merge_graphs(parts, order)
+                parts.append(augmentation(select(batch, group), generator))
+        return merge(*parts, positions=order)
+
+
+@singledispatch
+def select(batch: Any, index: Tensor) -> Any:
+    """The samples of a batch at ``index``, ``[n]``; a domain registers what takes its own kind of batch apart."""
+    raise NotImplementedError(f"nothing selects samples of a batch of type {type(batch).__name__}")
+
+
+@singledispatch
+def merge(first: Any, *others: Any, positions: Tensor) -> Any:
+    """One batch of the N samples of several, of which sample i in sequence goes to ``positions[i]``, ``[N]``."""
+    raise NotImplementedError(f"nothing merges batches of type {type(first).__name__}")
+
+
+@select.register
+def _(batch: Tensor, index: Tensor) -> Tensor:
+    return batch[index]
+
+
+@merge.register
+def _(first: Tensor, *others: Tensor, positions: Tensor) -> Tensor:
+    return torch.cat((first, *others))[positions.argsort()]
+
+
+def fits(view: Augmentation) -> bool:
+    """Whether any part of a view learns from training samples; cutting them out costs a copy."""
+    inherited = (Augmentation.fit, Nested.fit)
+    return any(type(part).fit not in inherited for part in view.modules() if isinstance(part, Augmentation))

@@ -12,7 +12,7 @@ from lightning.pytorch import Callback, LightningModule, Trainer
 from torch import Tensor
 
 from lightning_renyicl.atomic import replacing
-from lightning_renyicl.callbacks.rows import rows_drawn
+from lightning_renyicl.sample_order import sample_order
 
 if TYPE_CHECKING:
     from pyarrow.parquet import ParquetWriter
@@ -39,7 +39,7 @@ class EmbeddingWriter(Callback):
         self._written = 0
 
     def on_predict_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        self._rows, self._written, self._writer = rows_drawn(trainer.predict_dataloaders), 0, None
+        self._rows, self._written, self._writer = sample_order(trainer.predict_dataloaders), 0, None
         self._names = getattr(trainer.datamodule, "names", None)  # type: ignore[attr-defined]
 
     def on_predict_batch_end(
@@ -64,8 +64,8 @@ class EmbeddingWriter(Callback):
 
     @staticmethod
     def _path(trainer: Trainer) -> Path:
-        share = f"-{trainer.global_rank}" if trainer.world_size > 1 else ""
-        return Path(trainer.default_root_dir) / f"embeddings{share}.parquet"
+        rank = f"-{trainer.global_rank}" if trainer.world_size > 1 else ""
+        return Path(trainer.default_root_dir) / f"embeddings{rank}.parquet"
 
     def _write(self, path: Path) -> None:
         """Adds what is waiting to the file, which the first call opens."""

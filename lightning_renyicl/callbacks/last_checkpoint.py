@@ -2,33 +2,24 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
 from lightning.fabric.plugins.io.torch_io import TorchCheckpointIO
-from lightning.pytorch import LightningModule, Trainer
 from lightning.pytorch.callbacks import ModelCheckpoint
+
+from lightning_renyicl.atomic import replacing
 
 
 class LastCheckpoint(ModelCheckpoint):
     """Saves ``last.ckpt`` after every epoch, beside whatever other checkpoints a user asks for.
 
-    In every checkpoint, that of a cluster's signal too, a batch that is being trained on counts as one to come. The
-    loader, by which the data module knows its place within the epoch, has given it out already.
-
     Args:
-        path: the file, overwritten each time.
+        path: file of the checkpoint, overwritten each time.
     """
 
     def __init__(self, path: Path) -> None:
         super().__init__(path.parent, path.stem, enable_version_counter=False, save_on_train_epoch_end=True)
-
-    def on_save_checkpoint(self, trainer: Trainer, pl_module: LightningModule, checkpoint: dict[str, Any]) -> None:
-        data = checkpoint.get(type(trainer.datamodule).__qualname__, {})  # type: ignore[attr-defined]
-        if "position" in data:
-            trained = trainer.fit_loop.epoch_loop.batch_progress.current.processed  # type: ignore[attr-defined]
-            data["position"] = trained % trainer.num_training_batches
 
 
 class AtomicCheckpointIO(TorchCheckpointIO):
@@ -38,6 +29,6 @@ class AtomicCheckpointIO(TorchCheckpointIO):
         if "://" in str(path):  # a remote file system has no such move
             super().save_checkpoint(checkpoint, path, storage_options)
             return
-        partial = f"{path}.part"
-        super().save_checkpoint(checkpoint, partial, storage_options)
-        os.replace(partial, path)
+        # of one name for all processes: what kills leave behind doesn't add up
+        with replacing(Path(path), Path(f"{path}.part")) as partial:
+            super().save_checkpoint(checkpoint, partial, storage_options)

@@ -13,14 +13,13 @@ from pathlib import Path
 from typing import Any
 
 import torch
-import yaml
 from lightning.pytorch import Callback, LightningModule, Trainer
 from lightning.pytorch.callbacks import Timer
 from lightning.pytorch.utilities import rank_zero_warn
-from torch import nn
 
 from lightning_renyicl import provenance
 from lightning_renyicl.atomic import write_text
+from lightning_renyicl.configuration import read_yaml
 
 _PACKAGES = (
     "lightning-renyicl",
@@ -40,9 +39,8 @@ class ResultJson(Callback):
 
     Keys: ``metrics`` (scores as shares, ``"online_probe/top1": 0.941``), ``epoch`` (epochs trained when ``fit`` took
     them, with a warning if more followed), ``config`` (the run's ``config.yaml``), ``seed``, ``versions``, ``device``,
-    ``seconds``, ``commit``, ``sources`` (digests of the code of objective and data), ``data`` (name, samples in each
-    split, digests of its files). The file is written once and atomically: it exists exactly if the run is finished,
-    which a run cut off by ``max_time`` is not.
+    ``seconds``, ``commit``, ``data`` (name, samples in each split, digests of its files). The file is written once and
+    atomically: it exists exactly if the run is finished, which a run cut off by ``max_time`` is not.
     """
 
     def __init__(self) -> None:
@@ -107,13 +105,12 @@ class ResultJson(Callback):
         result = {
             "metrics": metrics,
             "epoch": epoch,
-            "config": yaml.safe_load(config.read_text()) if config.exists() else None,
+            "config": read_yaml(config) if config.exists() else None,
             "seed": torch.initial_seed(),
             "versions": versions(),
             "device": device_name(trainer.strategy.root_device),
             "seconds": round(self._seconds_before + time.monotonic() - self._start, 1),
             "commit": commit(),
-            "sources": provenance.sources(contributors(trainer.lightning_module, datamodule)),
             "data": described(datamodule),
         }
         write_text(folder / "result.json", json.dumps(result, indent=2) + "\n")
@@ -126,13 +123,6 @@ def scores(trainer: Trainer) -> dict[str, float | None]:
         for name, value in sorted(trainer.callback_metrics.items())
         if not name.startswith(_NOT_SCORES)
     }
-
-
-def contributors(pl_module: LightningModule, datamodule: Any) -> list[object]:
-    """What makes the training signal: the objective, the data module and its augmentations, with all their parts."""
-    views = [*getattr(datamodule, "views", ()), getattr(datamodule, "eval_augmentation", None)]
-    modules = [getattr(pl_module, "objective", None), *views]
-    return [datamodule, *(part for one in modules if isinstance(one, nn.Module) for part in one.modules())]
 
 
 def described(datamodule: Any) -> dict[str, Any]:

@@ -23,7 +23,7 @@ class StepTimer(Callback):
     passes (from the batches that Lightning looks at before training), and ``seconds`` in all.
 
     Args:
-        path: the file.
+        path: file that the cost is written to.
     """
 
     SPELL = 5.0  # seconds

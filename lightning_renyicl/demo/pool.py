@@ -15,9 +15,9 @@ from typing import Any
 
 from tqdm import tqdm
 
-from lightning_renyicl.cores import cores
 from lightning_renyicl.demo import report
 from lightning_renyicl.demo.runs import CONFIGS, Job, Outcome, train
+from lightning_renyicl.runs.cores import cores
 
 SEEDS = 3
 ROOT = Path("runs/demo")

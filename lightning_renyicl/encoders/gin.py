@@ -23,8 +23,8 @@ class GIN(Backbone):
     Shapes: a ``Batch`` of N graphs with node features ``[nodes, F]`` to ``[N, layers * width]``.
 
     Args:
-        in_features: node features F.
-        width: units of every layer.
+        in_features: number of node features F.
+        width: number of units of every layer.
         layers: number of layers.
 
     Raises:

@@ -12,8 +12,8 @@ class ScaledResNet(ResNet):
     """A ResNet without a classifier, whose first stage has ``width`` channels where torchvision's has 64.
 
     Args:
-        block: of torchvision.
-        layers: blocks of each stage.
+        block: torchvision's class of a residual block.
+        layers: number of blocks of each stage.
         width: channels of the first stage.
         cifar_stem: a first convolution of 3 x 3 and stride 1, and no pooling after it.
         zero_init_residual: start every residual block as the identity.

@@ -16,9 +16,9 @@ class TimmModel(Backbone):
     Shapes: images ``[N, 3, H, W]`` to ``[N, num_features]``.
 
     Args:
-        name: timm's, such as ``convnext_tiny`` or ``vit_small_patch16_224``.
+        name: timm's name of the network, such as ``convnext_tiny`` or ``vit_small_patch16_224``.
         pretrained: start from timm's weights, which are downloaded.
-        arguments: of the network, such as ``img_size: 96`` or ``drop_path_rate: 0.1``.
+        arguments: arguments of the network, such as ``img_size: 96`` or ``drop_path_rate: 0.1``.
 
     Raises:
         ValueError: a name that timm doesn't know, or ``num_classes`` among the arguments; when it runs, images of a

@@ -10,7 +10,8 @@ from lightning.pytorch import LightningModule
 from torch import Tensor, nn
 
 from lightning_renyicl.distributed import world_group
-from lightning_renyicl.modules.base import OptimizerFactory, logs_now
+from lightning_renyicl.modules.base import OptimizerFactory
+from lightning_renyicl.modules.steps import logs_now
 from lightning_renyicl.mutual_information import log_ratio, row_log_ratio, skew_of
 from lightning_renyicl.mutual_information.critics import split_scores
 from lightning_renyicl.mutual_information.ratios import check_ratio_alpha
@@ -33,8 +34,8 @@ class CriticModule(LightningModule):
 
     Args:
         critic: builds from D a network that scores every x with every y.
-        in_features: D; the command line takes it from the data.
-        objective: whose bound is maximised, such as ``RMLCPC``. Its critic and temperature play no part.
+        in_features: dimensions D of x and of y; the command line takes it from the data.
+        objective: loss whose bound is maximised, such as ``RMLCPC``. Its critic and temperature play no part.
         optimizer: builds the optimizer from the parameters.
 
     Raises:
@@ -51,7 +52,7 @@ class CriticModule(LightningModule):
         self._optimizer = optimizer
 
     def scores(self, batch: tuple[list[Tensor], Tensor]) -> tuple[Tensor, Tensor]:
-        """Of positive pairs ``[N]`` and of negative ones ``[N, N − 1]``."""
+        """Scores of positive pairs ``[N]`` and of negative ones ``[N, N − 1]``."""
         (x, y), _ = batch
         with torch.autocast(self.device.type, enabled=False):
             return split_scores(self.critic(x, y))

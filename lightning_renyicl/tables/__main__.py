@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import re
 import shlex
 import signal
 import sys
@@ -12,17 +11,19 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
-from typing import NoReturn
 
+from lightning_renyicl.runs.cores import cores
 from lightning_renyicl.tables import spec as specs
-from lightning_renyicl.tables.cost import estimate
-from lightning_renyicl.tables.launch import Job, executor_of, on_cluster, on_this_machine
-from lightning_renyicl.tables.progress import Progress
-from lightning_renyicl.tables.render import keep_fuller, write
+from lightning_renyicl.tables.arguments import Parser, positive
+from lightning_renyicl.tables.check import check
+from lightning_renyicl.tables.running.cost import estimate
+from lightning_renyicl.tables.running.launch import Job, executor_of, on_cluster, on_this_machine
+from lightning_renyicl.tables.running.progress import Progress
+from lightning_renyicl.tables.running.worker import Worker
 from lightning_renyicl.tables.scores import collect
 from lightning_renyicl.tables.spec import Spec
 from lightning_renyicl.tables.training import Run, Training, status
-from lightning_renyicl.tables.worker import Worker
+from lightning_renyicl.tables.writing.files import keep_fuller, write
 
 
 def parser() -> argparse.ArgumentParser:
@@ -49,7 +50,7 @@ def parser() -> argparse.ArgumentParser:
     return parsed
 
 
-RESERVED = ("--config", "--seed_everything", "--trainer.default_root_dir", "--ckpt_path", "--fresh")
+RESERVED = ("--config", "--seed_everything", "--trainer.default_root_dir", "--ckpt_path", "--fresh", "--fixed_folder")
 
 
 def flags_of(options: argparse.Namespace) -> tuple[str, ...]:
@@ -65,22 +66,6 @@ def flags_of(options: argparse.Namespace) -> tuple[str, ...]:
     return flags
 
 
-class Parser(argparse.ArgumentParser):
-    """A parser whose errors are one line, with make's names for the arguments."""
-
-    def error(self, message: str) -> NoReturn:
-        line = re.sub(r"argument --(\w+)", lambda match: match[1].upper(), message)
-        self.exit(2, f"error: {line}\n")
-
-
-def positive(text: str) -> int:
-    """A whole number of at least 1."""
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"must be at least 1, got {text}")
-    return number
-
-
 def main(arguments: list[str] | None = None) -> int:
     """Runs what is missing of a table and renders it; the exit code is 1 if a run failed, 2 after a mistake."""
     options = parser().parse_args(arguments)
@@ -89,6 +74,8 @@ def main(arguments: list[str] | None = None) -> int:
             return overview(options)
         spec = specs.load(options.table)
         runs = runs_of(spec, options)
+        if options.rerun:
+            replay(runs, options)
         finished = ("done",) if options.rerun else ("done", "stale")
         waiting = [run for run in runs if status(run).state not in finished]
         if options.dry:
@@ -111,6 +98,14 @@ def runs_of(spec: Spec, options: argparse.Namespace) -> list[Run]:
     return [
         Run(training, seed, options.runs, flags) for seed in range(spec.seeds[options.scale]) for training in trainings
     ]
+
+
+def replay(runs: list[Run], options: argparse.Namespace) -> None:
+    """Looks whether those of the first seed that are done still are what today's code gives, and marks what isn't."""
+    done = [run for run in runs if run.seed == 0 and run.replay.exists() and status(run).state == "done"]
+    if done:
+        with interruptible():
+            check(done, options.jobs or cores(), record=False)
 
 
 def overview(options: argparse.Namespace) -> int:

@@ -21,7 +21,7 @@ class Score:
     """Values of several seeds.
 
     Attributes:
-        values: by seed, in the table's unit.
+        values: scores by seed, in the table's unit.
     """
 
     values: dict[int, float]
@@ -52,13 +52,13 @@ class Score:
 
 @dataclass
 class Cell:
-    """One cell.
+    """A cell of a table.
 
     Attributes:
         paper: the paper's number as printed; the empty string if it has none.
         spread: what the paper prints after ±.
         paper_gain: what the paper prints in parentheses.
-        score: of the runs that are done.
+        score: score of the runs that are done.
         gain: over the line that the specification names.
         not_run: why nothing is trained for it; None if something is.
         dataset: what the runs used.
@@ -84,11 +84,12 @@ class Table:
     Attributes:
         spec: rows and columns.
         scale: smoke, small or paper.
-        cells: by labels of row and column.
-        results: of the runs that are done.
+        cells: cells by their labels of row and column.
+        results: contents of ``result.json`` of the runs that are done.
         remarks: what is stale, has failed or lacks its metric.
-        flags: of the commands.
+        flags: flags of the commands.
         runs: those that the results are of.
+        unreplayed: names of trainings whose results have no replay to hold against later code.
     """
 
     spec: Spec
@@ -98,6 +99,7 @@ class Table:
     remarks: list[str]
     flags: tuple[str, ...] = ()
     runs: list[Run] = field(default_factory=list)
+    unreplayed: list[str] = field(default_factory=list)
 
 
 def collect(spec: Spec, scale: str, root: Path, flags: tuple[str, ...] = ()) -> Table:
@@ -137,6 +139,8 @@ def look(table: Table, root: Path) -> dict[Training, list[Status]]:
         table.results += [result for _, result in done]
         failed = [run for run, each in zip(runs, found, strict=True) if each.state in ("failed", "damaged")]
         table.remarks += [f"Failed: {run.folder}" for run in failed]
+        if done and not runs[0].replay.exists():
+            table.unreplayed.append(training.name)
         stale = dict.fromkeys(reason for each in found if each.state == "stale" for reason in each.reasons)
         if stale:
             table.remarks.append(f"Stale: {training.name} ({'; '.join(stale)})")

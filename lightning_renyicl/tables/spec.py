@@ -20,17 +20,17 @@ class Line:
     """A row or a column.
 
     Attributes:
-        label: as in the paper; headings of several levels are joined by " / ".
+        label: the paper's label; headings of several levels are joined by " / ".
         config: the configuration that its cells train, a path under ``configs/`` without ``.yaml``; what the other
             line ``fills`` takes the place of ``{}`` in it.
         fills: part of the name of the other line's configuration.
         overlays: configurations laid over that.
         one_of: configurations of which each is laid over those and trained; a cell has the best by ``Spec.choose_by``.
         metric: key in ``result.json``, where it isn't the table's.
-        unit: of a column's numbers, where it isn't the table's.
-        only: of a row, the columns that it fills, as others would show the same.
+        unit: unit of a column's numbers, where it isn't the table's.
+        only: columns that a row fills, as others would show the same.
         scales: overlays of each scale at which its cells can run; of rows and columns that give none, at every scale.
-        timed_on: of each scale an overlay with made-up data of the same shape, to time a step before the data is there.
+        timed_on: an overlay for each scale, with made-up data of the same shape, to time a step without the data.
         gain_over: another line; each cell also prints its gain over that line's.
         difference: two other lines; each cell is the first's minus the second's, and nothing is trained.
         missing: what the suite lacks to run its cells.
@@ -64,7 +64,7 @@ class Spec:
         name: the make target.
         title: one line.
         metric: key in ``result.json``, where neither row nor column has one.
-        unit: of what is printed; shares are, in per cent, and other numbers stay as they are.
+        unit: unit of what is printed: shares are printed in per cent, other numbers as they are.
         points: two columns; a picture has every row as a point, the first column across, the second up. Rows are called
             ``A / B / C``: a panel for each A, a colour for each B and a mark for each C.
         curves: columns of ``metrics.csv`` that are drawn over the steps, by what they are called, the first as it was
@@ -76,8 +76,8 @@ class Spec:
         seeds: number of seeds at each scale.
         shares: another table, whose trainings of the same configurations serve here too.
         best_of: whether the best is marked among a column's rows or a row's columns; ``none`` where more isn't better.
-        rows: by label, in order.
-        columns: by label, in order.
+        rows: rows by their labels, in order.
+        columns: columns by their labels, in order.
         notes: what a reader has to know, printed below the table.
     """
 
@@ -128,12 +128,12 @@ class Spec:
         return self.rows[row].metric or self.columns[column].metric or self.metric
 
     def unit_of(self, column: str) -> str:
-        """Of the numbers in a column."""
+        """The unit of the numbers in a column."""
         return self.columns[column].unit or self.unit
 
     @property
     def units(self) -> str:
-        """Of all numbers; where it isn't the same in all columns, with the last parts of the columns' labels."""
+        """The unit of all numbers; of columns that differ, each with the last part of their labels."""
         columns: dict[str, dict[str, None]] = {}
         for column in self.columns:
             columns.setdefault(self.unit_of(column), {})[column.split(" / ")[-1]] = None

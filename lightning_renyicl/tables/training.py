@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-import yaml
-
-from lightning_renyicl.provenance import changed_files, changed_sources
-from lightning_renyicl.run_folder import MACHINE_KEYS, RunFolder, changed_keys
-from lightning_renyicl.tables.lock import locked
+from lightning_renyicl import configuration
+from lightning_renyicl.provenance import changed_files
+from lightning_renyicl.runs.comparison import MACHINE_KEYS, changed_keys
+from lightning_renyicl.runs.folder import RunFolder
+from lightning_renyicl.tables.running.lock import locked
 
 OF_THE_MACHINE = ("--data.root", *(f"--trainer.{key}" for key in MACHINE_KEYS))
 """Flags that say where something runs, not what."""
-EVALUATION = ("FrozenFeatures", "RawColumns")
-"""Callbacks that do nothing before ``test``."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +57,7 @@ class Run:
 
     @property
     def lock(self) -> Path:
-        """Held by who runs it."""
+        """The lock file, held by the process that makes the run."""
         return self.folder.with_name(f"{self.folder.name}.lock")
 
     @property
@@ -91,6 +90,16 @@ class Run:
         """The file with the score that the table prints."""
         return self.folder / "test" / "result.json" if self.training.split == "test" else self.fitted
 
+    @property
+    def replay(self) -> Path:
+        """What the run logs when it is made tiny, by the code that made the result; of the first seed."""
+        return self.folder / "replay.json"
+
+    @property
+    def outdated(self) -> Path:
+        """The differences of a replay by later code, a line each; there only if it differs."""
+        return self.folder / "outdated.txt"
+
     def asks_for(self) -> dict[str, Any]:
         """The contents of the configurations, and the flags that change a result."""
         flags = [flag for flag in self.given() if not flag.startswith(OF_THE_MACHINE)]
@@ -114,7 +123,7 @@ class Run:
         """What it asks now and didn't then: of the training, and, if nothing of that, of a test's evaluation."""
         try:
             then = json.loads(self.request.read_text())
-            configs, flags = dict(then["configs"]), list(then["flags"])
+            configs, flags = configuration.with_current_names(dict(then["configs"])), list(then["flags"])
         except FileNotFoundError:
             begun = RunFolder(self.folder).config.exists() or self.fitted.exists()
             return (["not started by this table"] if begun else []), []
@@ -125,7 +134,9 @@ class Run:
         if list(configs) != list(now["configs"]):
             found.append(f"configurations {' '.join(configs)}")
         pairs = {
-            path: (configs[path], new) for path, new in now["configs"].items() if path in configs and new is not None
+            path: (configs[path], new)
+            for path, new in now["configs"].items()
+            if path in configs and new is not None and configs[path] != new
         }
         for path, pair in pairs.items():
             if keys := changed_keys(*map(without_evaluation, pair)):
@@ -144,8 +155,8 @@ class Status:
     Attributes:
         state: ``done``, ``stale`` (done, but of something else than is asked for now), ``damaged`` (a result that
             cannot be read), ``running``, ``failed``, ``stopped`` (to be continued) or ``missing``.
-        reasons: of a stale, damaged or failed run.
-        trained: of a stale run, whether its training is what is asked for and its checkpoint is there, so that ``test``
+        reasons: why a run is stale, damaged or failed.
+        trained: whether a stale run's training is what is asked for and its checkpoint is there, so that ``test``
             alone makes it anew.
         result: what ``result.json`` holds; of a done or stale run.
     """
@@ -170,7 +181,7 @@ def status(run: Run, held: bool = False) -> Status:
         return Status("damaged" if held or not locked(run.lock) else "running", (str(error),))
     if result is not None and fitted is not None:
         training, evaluation = run.changes()
-        reasons = [*training, *changed_sources(fitted), *changed_files(fitted)]
+        reasons = [*training, *changed_files(fitted), *outdated(run)]
         if fitted.get("seed", run.seed) != run.seed:
             reasons.append(f"seed {fitted['seed']}")
         result["seconds"] += fitted["seconds"] if run.result != run.fitted else 0
@@ -185,6 +196,15 @@ def status(run: Run, held: bool = False) -> Status:
     return Status("stopped" if run.request.exists() else "missing")
 
 
+def outdated(run: Run) -> list[str]:
+    """That a replay differs, with the first number that does."""
+    try:
+        first, *others = run.outdated.read_text().splitlines()
+    except (FileNotFoundError, ValueError):
+        return []
+    return [f"replayed today {first}" + (f" and {len(others)} more" if others else "")]
+
+
 def without_evaluation(content: Any) -> Any:
     """A configuration without the callbacks that do nothing before ``test``."""
     trainer = content.get("trainer") if isinstance(content, dict) else None
@@ -193,14 +213,17 @@ def without_evaluation(content: Any) -> Any:
     trainer = dict(trainer)
     for key in ("callbacks", "callbacks+"):
         if isinstance(trainer.get(key), list) and trainer[key]:
-            kept = [callback for callback in trainer.pop(key) if class_name(callback) not in EVALUATION]
+            kept = [callback for callback in trainer.pop(key) if not only_in_test(callback)]
             trainer |= {key: kept} if kept else {}
     return {**content, "trainer": trainer} if trainer else {k: v for k, v in content.items() if k != "trainer"}
 
 
-def class_name(callback: Any) -> str:
-    """Of what a configuration lists as a callback; the empty string if it is none."""
-    return str(callback.get("class_path", "")).rpartition(".")[2] if isinstance(callback, dict) else ""
+def only_in_test(callback: Any) -> bool:
+    """Whether what a configuration lists as a callback is an evaluation that does nothing before ``test``."""
+    from lightning_renyicl import evaluation  # with torch, which a look at folders doesn't need
+
+    name = str(callback.get("class_path", "")).rpartition(".")[2] if isinstance(callback, dict) else ""
+    return bool(getattr(getattr(evaluation, name, None), "only_in_test", False))
 
 
 def read_result(path: Path) -> dict[str, Any] | None:
@@ -231,10 +254,18 @@ def read_yaml(path: Path) -> Any:
         return _parse(path, path.stat().st_mtime_ns)
     except FileNotFoundError:
         return None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise ValueError(f"{path} is not YAML: {error}") from error
+
+
+def merge(contents: Iterable[Any]) -> dict[str, Any]:
+    """Configurations laid over each other, of which later ones win, as a new dictionary."""
+    result: dict[str, Any] = {}
+    for content in contents:
+        for key, value in content.items():
+            below = result.get(key)
+            result[key] = merge([below if isinstance(below, dict) else {}, value]) if isinstance(value, dict) else value
+    return result
 
 
 @cache
 def _parse(path: Path, modified: int) -> Any:
-    return yaml.load(path.read_text(encoding="utf-8"), yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader)
+    return configuration.read_yaml(path)

@@ -37,7 +37,7 @@ def run() -> dict[str, dict[str, Any]]:
     """An epoch of batches each way."""
     views = [FeatureCorruption(RATE), FeatureCorruption(RATE)]
     data = FakeTable(views, BATCH, num_samples=ROWS, in_features=COLUMNS)
-    loader = DataLoader(PerRow(data.samples.rows[data.samples.splits["train"]]), BATCH, shuffle=True)
+    loader = DataLoader(PerRow(data.samples.inputs[data.samples.splits["train"]]), BATCH, shuffle=True)
 
     def batches() -> None:
         for index in data.train_dataloader():

@@ -89,7 +89,7 @@ def epochs(name: str, root: Path) -> dict[str, dict[str, Any]]:
     trainer.fit(module, datamodule=data)  # warms up, and leaves the optimizer with its state
     data.trainer = None
     ready: list[list[Batch]] = [data.train_batch(index)[0] for index in data.train_dataloader()]
-    graphs = data.samples.rows[torch.arange(len(data.samples.rows))].to_data_list()
+    graphs = data.samples.inputs[torch.arange(len(data.samples.inputs))].to_data_list()
     loader = DataLoader(PerGraph(graphs), BATCH, shuffle=True)
     optimizer = torch.optim.Adam(module.parameters(), lr=0.01)
 

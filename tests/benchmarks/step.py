@@ -23,8 +23,8 @@ from datamodules.augmentations import (
     RandomMask,
     RandomResizedCrop,
 )
-from lightning_renyicl.callbacks import OnlineProbe
 from lightning_renyicl.encoders import MLP, ResNet
+from lightning_renyicl.evaluation import OnlineProbe
 from lightning_renyicl.heads import MLPHead
 from lightning_renyicl.modules import ContrastiveModule, TabularModule, VisionModule
 from lightning_renyicl.objectives import RMLCPC

@@ -12,9 +12,9 @@ from sklearn.svm import SVC
 
 from datamodules import TUDataset
 from datamodules.augmentations import Identity
-from lightning_renyicl.callbacks.nested_svm import COSTS, Fold, nested_svm
-from lightning_renyicl.cores import cores
 from lightning_renyicl.encoders import GIN
+from lightning_renyicl.evaluation.nested_svm import COSTS, Fold, nested_svm
+from lightning_renyicl.runs.cores import cores
 from tests.benchmarks.timing import compare
 
 SETS = {"MUTAG": 5, "PROTEINS": 5, "IMDB-BINARY": 5, "DD": 3, "NCI1": 3}
@@ -26,7 +26,7 @@ def features_of(name: str, root: Path) -> tuple[torch.Tensor, torch.Tensor]:
     torch.manual_seed(0)
     data = TUDataset(name, [Identity(), Identity()], root=str(root))
     encoder = GIN(data.in_features)
-    batches = [data.samples.rows[index] for index in torch.arange(len(data.samples.target)).split(128)]
+    batches = [data.samples.inputs[index] for index in torch.arange(len(data.samples.target)).split(128)]
     with torch.no_grad():
         for batch in batches:
             encoder(batch)

@@ -11,7 +11,7 @@ from typing import Any
 
 from lightning_renyicl.tables import spec
 from lightning_renyicl.tables.__main__ import parser, runs_of
-from lightning_renyicl.tables.worker import commands
+from lightning_renyicl.tables.running.worker import commands
 from tests.benchmarks.timing import compare
 from tests.tables.conftest import Project
 

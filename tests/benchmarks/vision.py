@@ -10,7 +10,7 @@ from PIL import Image
 from sklearn.datasets import load_sample_images
 from torch.utils.data import DataLoader, Dataset
 
-from datamodules.augmentations.reference import reference
+from datamodules.images.augmentations.reference import reference
 from datamodules.seeding import generator_at
 from tests.benchmarks.step import HARD, image, in_both_precisions
 from tests.benchmarks.timing import compare

@@ -34,7 +34,7 @@ def test_rows_order_and_values(tmp_path, make, quiet_trainer, capsys, monkeypatc
     assert frame["target"].tolist() == data.samples.target[rows].tolist()
     assert frame["target"].tolist()[:4] == [-1] * 4
     with torch.no_grad():
-        expected = module.eval()(data.samples.rows[rows])
+        expected = module.eval()(data.samples.inputs[rows])
     found = torch.tensor(frame.filter(like="feature_").to_numpy())
     torch.testing.assert_close(found, expected)
     assert "101 embeddings of 16 features" in capsys.readouterr().out

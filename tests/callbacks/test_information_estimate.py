@@ -11,7 +11,7 @@ import pytest
 import torch
 from lightning.pytorch import Callback
 
-from datamodules import InformationStaircase
+from datamodules import StepwisePairs
 from datamodules.augmentations import Identity, RandomMask
 from datamodules.pairs import GaussianPairs
 from lightning_renyicl.callbacks import InformationEstimate, ResultJson
@@ -127,7 +127,7 @@ def test_alpha_without_a_ratio(make, quiet_trainer):
 
 
 def test_critics_of_given_pairs(quiet_trainer):
-    data = InformationStaircase(GaussianPairs(2), [1.0], 2, 8, 2)
+    data = StepwisePairs(GaussianPairs(2), [1.0], 2, 8, 2)
     module = CriticModule(JointCritic, 2, MLCPC(0.1), torch.optim.Adam)
     with pytest.raises(ValueError, match="CriticModule with MLCPC has none"):
         quiet_trainer(callbacks=[InformationEstimate()], max_epochs=1).fit(module, data)

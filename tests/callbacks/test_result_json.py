@@ -13,8 +13,9 @@ import torch
 from lightning.pytorch import Callback
 
 from datamodules import FakeTable
-from lightning_renyicl.callbacks import OnlineProbe, ResultJson
+from lightning_renyicl.callbacks import ResultJson
 from lightning_renyicl.callbacks import result_json as module_under_test
+from lightning_renyicl.evaluation import OnlineProbe
 
 
 def strict(path):
@@ -58,7 +59,7 @@ def test_keys_and_values(tmp_path, make, quiet_trainer):
     trainer = quiet_trainer(callbacks=[OnlineProbe(), ResultJson()])
     trainer.fit(*make(seed=7))
     result = strict(tmp_path / "result.json")
-    facts = ["metrics", "epoch", "config", "seed", "versions", "device", "seconds", "commit", "sources", "data"]
+    facts = ["metrics", "epoch", "config", "seed", "versions", "device", "seconds", "commit", "data"]
     assert list(result) == facts
     assert result["metrics"] == {
         name: pytest.approx(trainer.callback_metrics[name].item())

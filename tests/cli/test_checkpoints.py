@@ -75,7 +75,7 @@ def test_predict_writes_the_representation(command, trained, checkpoint):
     rows = data.samples.splits["test"]
     assert frame["row"].tolist() == rows.tolist()
     with torch.no_grad():
-        expected = module.eval()(data.samples.rows[rows])
+        expected = module.eval()(data.samples.inputs[rows])
     torch.testing.assert_close(torch.from_numpy(frame.filter(like="feature_").to_numpy(copy=True)), expected)
 
 

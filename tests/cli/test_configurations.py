@@ -14,8 +14,8 @@ import torch
 import yaml
 from PIL import Image
 
-from datamodules import InformationStaircase
-from datamodules.tu import KNOWN
+from datamodules import StepwisePairs
+from datamodules.graphs.tu import KNOWN
 from lightning_renyicl import cli, objectives
 
 CONFIGS = Path(__file__).parents[2] / "configs"
@@ -112,7 +112,7 @@ def test_is_instantiated(path, tmp_path, monkeypatch, fake):
     base = [] if path.parent == CONFIGS else [arg for name in below for arg in ("--config", str(CONFIGS / name))]
     built = cli.run(["fit", *base, "--config", str(path)])
     assert sum(p.numel() for p in built.model.parameters() if p.requires_grad) > 0
-    if not isinstance(built.datamodule, InformationStaircase):
+    if not isinstance(built.datamodule, StepwisePairs):
         assert built.datamodule.num_classes > 1
         assert len(built.datamodule.views) >= 2
 

@@ -172,6 +172,6 @@ def test_an_error_that_is_no_users_is_not_caught(monkeypatch):
     def broken(*_):
         raise KeyError("a bug")
 
-    monkeypatch.setattr(cli, "run", broken)
+    monkeypatch.setattr("lightning_renyicl.cli.entry.run", broken)
     with pytest.raises(KeyError):
         cli.main()

@@ -123,3 +123,24 @@ def test_a_dry_run(command, tmp_path, fake, logged):
     args = ["--trainer.fast_dev_run", "true", "--trainer.logger", str(logged).lower()]
     assert command("fit", "--config", fake, *args).code == 0
     assert not list(tmp_path.rglob("result.json"))
+
+
+def test_a_fixed_folder_takes_one_configuration(command, tmp_path, fake):
+    args = ["fit", "--config", fake, *SHORT, "--trainer.default_root_dir", "here", "--fixed_folder", "true"]
+    assert command(*args).code == 0
+    assert not yaml.safe_load((tmp_path / "here/config.yaml").read_text())["fixed_folder"]
+    outcome = command(*args, "--model.objective.alpha", "0.2")
+    assert outcome.code == 2
+    assert "here holds another configuration (model.init_args.objective.init_args.alpha)" in outcome.err
+    assert "move or delete it" in outcome.err
+    assert files(tmp_path) == ["here"]
+
+
+def test_an_evaluation_in_a_fixed_folder_takes_the_place_of_the_one_before(command, tmp_path, fake):
+    command("fit", "--config", fake, *SHORT, "--trainer.default_root_dir", "here")
+    evaluation = ["test", "--ckpt_path", "here/checkpoints/last.ckpt", "--fixed_folder", "true"]
+    for samples in (80, 60):
+        assert command(*evaluation, "--data.num_samples", samples).code == 0
+        result = json.loads((tmp_path / "here/test/result.json").read_text())
+        assert result["config"]["data"]["init_args"]["num_samples"] == samples
+    assert not (tmp_path / "here/test-2").exists()

@@ -18,8 +18,8 @@ class Jiggle(Augmentation):
 
     fitted = None
 
-    def fit(self, train_rows):
-        self.fitted = train_rows
+    def fit(self, training):
+        self.fitted = training
 
     def forward(self, batch, generator):
         return batch + torch.randn(batch.shape, generator=generator)
@@ -39,8 +39,8 @@ class Numbers(InMemoryDataModule):
         train, val, test = order.split([101, 30, 20])
         return Samples(rows, torch.arange(151) % 3, {"train": train, "val": val, "test": test})
 
-    def eval_view(self, rows):
-        return rows + 1000
+    def eval_view(self, inputs):
+        return inputs + 1000
 
 
 def at(module, epoch=0, batch=0, rank=0, world_size=1):
@@ -102,7 +102,7 @@ def test_eval_batch_is_the_eval_view():
 def test_augmentations_are_fitted_on_training_rows_alone():
     module = Numbers()
     samples = module.samples
-    assert torch.equal(module.views[1].fitted, samples.rows[samples.splits["train"]])
+    assert torch.equal(module.views[1].fitted, samples.inputs[samples.splits["train"]])
 
 
 def test_data_is_read_once():
@@ -188,7 +188,7 @@ class TestTrainer:
         trainer, model, data = run(tmp_path, num_sanity_val_steps=0, enable_checkpointing=False)
         trainer.test(model, data, verbose=False)
         train = model.seen["train"]
-        assert [len(rows) for rows, *_ in train] == [20] * 10  # two epochs of 5 batches, the ragged one dropped
+        assert [len(rows) for rows, *_ in train] == [20] * 10  # two epochs of 5 batches, the incomplete one dropped
         epochs = [torch.cat([rows for rows, *_ in train[i : i + 5]]).flatten() for i in (0, 5)]
         assert all(len(epoch.unique()) == 100 for epoch in epochs)
         assert not torch.equal(*epochs)

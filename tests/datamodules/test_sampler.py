@@ -4,13 +4,13 @@ import pytest
 import torch
 from torch.utils.data.distributed import DistributedSampler
 
-from datamodules.sampler import BatchIndices, Indices
+from datamodules.sampler import BatchIndices
 
 ROWS = torch.arange(1000, 1101)  # a split of 101 rows of a larger set
 
 
 def batches(batch_size, train, rank=0, world_size=1, epoch=0, seed=0):
-    sampler = BatchIndices(Indices(ROWS), batch_size, train, seed, rank, world_size)
+    sampler = BatchIndices(ROWS, batch_size, train, seed, rank, world_size)
     sampler.set_epoch(epoch)
     drawn = list(sampler)
     assert len(drawn) == len(sampler)
@@ -26,7 +26,7 @@ class TestTraining:
             assert {len(part) for part in parts} == {12 // world_size}
             assert torch.equal(torch.cat(parts), whole)
 
-    def test_ragged_batch_is_dropped(self):
+    def test_an_incomplete_batch_is_dropped(self):
         drawn = batches(50, train=True)
         assert [len(batch) for batch in drawn] == [50, 50]
         rows = torch.cat(drawn)
@@ -60,7 +60,7 @@ class TestEvaluation:
         assert max(len(batch) for share in shares for batch in share) <= batch_size // world_size
 
     def test_a_split_without_rows_has_no_batches(self):
-        sampler = BatchIndices(Indices(torch.arange(0)), 6, train=False, rank=2, world_size=3)
+        sampler = BatchIndices(torch.arange(0), 6, train=False, rank=2, world_size=3)
         assert len(sampler) == 0
         assert list(sampler) == []
 
@@ -73,7 +73,7 @@ class TestEvaluation:
 
 
 def test_lightning_leaves_distributed_samplers_alone():
-    assert isinstance(BatchIndices(Indices(ROWS), 10, train=False), DistributedSampler)
+    assert isinstance(BatchIndices(ROWS, 10, train=False), DistributedSampler)
 
 
 @pytest.mark.parametrize(
@@ -88,4 +88,4 @@ def test_lightning_leaves_distributed_samplers_alone():
 )
 def test_errors(batch_size, train, world_size, message):
     with pytest.raises(ValueError, match=message):
-        BatchIndices(Indices(ROWS), batch_size, train, world_size=world_size)
+        BatchIndices(ROWS, batch_size, train, world_size=world_size)

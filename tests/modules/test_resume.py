@@ -10,9 +10,10 @@ import torch
 from lightning.pytorch import Callback, seed_everything
 from lightning.pytorch.callbacks import LearningRateMonitor, ModelCheckpoint
 
-from lightning_renyicl.callbacks import LastCheckpoint, OnlineProbe
-from lightning_renyicl.csv_logger import ContinuedCSVLogger
+from lightning_renyicl.callbacks import LastCheckpoint
+from lightning_renyicl.evaluation import OnlineProbe
 from lightning_renyicl.heads import MLPHead
+from lightning_renyicl.runs.logger import ContinuedCSVLogger
 
 
 class Killed(Exception):

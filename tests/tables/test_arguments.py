@@ -14,8 +14,8 @@ import pytest
 
 from lightning_renyicl.tables import __main__ as program
 from lightning_renyicl.tables import spec
-from lightning_renyicl.tables.lock import lock
-from lightning_renyicl.tables.worker import Outcome
+from lightning_renyicl.tables.running.lock import lock
+from lightning_renyicl.tables.running.worker import Outcome
 
 SPEC = """
 title: {title}

@@ -11,10 +11,10 @@ import pytest
 import yaml
 
 from lightning_renyicl.tables import scores, spec
-from lightning_renyicl.tables.lock import lock
-from lightning_renyicl.tables.render import footer
+from lightning_renyicl.tables.running.lock import lock
 from lightning_renyicl.tables.scores import Score, collect, dataset_of
 from lightning_renyicl.tables.training import status
+from lightning_renyicl.tables.writing.footer import footer
 
 NAME = "table77"
 SPEC = """
@@ -379,15 +379,21 @@ class TestStale:
 
     @pytest.mark.parametrize("row", ["A", "B"])
     def test_a_difference_if_either_is(self, table, row):
-        leave(f"{row.lower()}+big", 0, 0.5, scale="paper", sources={"datamodules/gone.py": "0"})
+        (leave(f"{row.lower()}+big", 0, 0.5, scale="paper") / "outdated.txt").write_text("train/loss is gone\n")
         leave("b+big" if row == "A" else "a+big", 0, 0.5, scale="paper")
         cells = table(scale="paper").cells
         assert {name for name in ("A", "B", "Gap") if cells[name, "Big"].stale} == {row, "Gap"}
 
     def test_reasons_are_named_once(self, table):
         for seed in range(3):
-            leave("a+big", seed, 0.5, scale="paper", sources={"datamodules/gone.py": "0"}, flags=["--x=1"] * (seed < 2))
-        assert table(scale="paper").remarks == ["Stale: a+big (flags --x=1; datamodules/gone.py has changed)"]
+            folder = leave("a+big", seed, 0.5, scale="paper", flags=["--x=1"] * (seed < 2))
+            (folder / "outdated.txt").write_text("train/loss is gone\n")
+        assert table(scale="paper").remarks == ["Stale: a+big (flags --x=1; replayed today train/loss is gone)"]
+
+    def test_not_seen_without_a_replay(self, table):
+        leave("a+big", 0, 0.5, scale="paper")
+        (leave("b+big", 0, 0.5, scale="paper") / "replay.json").write_text("{}")
+        assert table(scale="paper").unreplayed == ["a+big"]
 
     def test_flags(self, table):
         found = table(flags=("--trainer.max_epochs=1",))

@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from lightning_renyicl.tables import spec
-from lightning_renyicl.tables.render import latex, metrics
 from lightning_renyicl.tables.scores import collect
 from lightning_renyicl.tables.training import Run
+from lightning_renyicl.tables.writing.footer import metrics
+from lightning_renyicl.tables.writing.latex import latex
 
 ROOT = Path(__file__).parents[2]
 SPECS = ROOT / "configs" / "tables"

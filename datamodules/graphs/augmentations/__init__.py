@@ -1,0 +1,7 @@
+"""Augmentations of graphs: PyG ``Batch`` objects of N graphs to the same."""
+
+from datamodules.graphs.augmentations.edge_perturbation import EdgePerturbation
+from datamodules.graphs.augmentations.graphcl import GraphCL
+from datamodules.graphs.augmentations.nodes import AttributeMask, NodeDrop, Subgraph
+
+__all__ = ["AttributeMask", "EdgePerturbation", "GraphCL", "NodeDrop", "Subgraph"]

@@ -1,0 +1,1 @@
+"""Images: data sets, how they are read and how they are augmented."""

@@ -1,0 +1,5 @@
+"""Augmentations of rows ``[N, F]``."""
+
+from datamodules.tables.augmentations.cells import FeatureCorruption, RandomMask
+
+__all__ = ["FeatureCorruption", "RandomMask"]

@@ -1,0 +1,73 @@
+"""Augmentations of rows of a table."""
+
+from __future__ import annotations
+
+import torch
+from torch import Generator, Tensor
+
+from datamodules.augmentations.base import Augmentation
+
+
+def _chosen(batch: Tensor, rate: float, generator: Generator) -> Tensor:
+    """A mask over cells, each chosen on its own with probability ``rate``."""
+    return torch.rand(batch.shape, generator=generator, device=batch.device) < rate
+
+
+def _check_rate(rate: float) -> None:
+    if not 0.0 <= rate <= 1.0:
+        raise ValueError(f"rate is the fraction of cells that change and must be in [0, 1], got {rate}")
+
+
+class RandomMask(Augmentation):
+    """Sets each cell to 0, the mean of a standardised column, with probability ``rate`` (i-Mix, Lee et al., 2021).
+
+    Shapes: ``[N, F]`` to ``[N, F]``.
+
+    Args:
+        rate: probability that a cell is masked, 0.2 in the RényiCL paper.
+
+    Raises:
+        ValueError: a rate out of range.
+    """
+
+    def __init__(self, rate: float = 0.2) -> None:
+        super().__init__()
+        _check_rate(rate)
+        self.rate = rate
+
+    def forward(self, batch: Tensor, generator: Generator) -> Tensor:
+        return batch.masked_fill(_chosen(batch, self.rate, generator), 0.0)
+
+
+class FeatureCorruption(Augmentation):
+    """Replaces each cell, with probability ``rate``, by its column's value in a random training row.
+
+    SCARF (Bahri et al., 2022): the row is drawn uniformly from the whole training set, anew for each cell.
+
+    Shapes: ``[N, F]`` to ``[N, F]``.
+
+    Args:
+        rate: probability that a cell is replaced, 0.2 in the RényiCL paper and 0.6 in SCARF.
+
+    Raises:
+        ValueError: a rate out of range, or a batch before :meth:`fit`.
+    """
+
+    train_rows: Tensor
+
+    def __init__(self, rate: float = 0.2) -> None:
+        super().__init__()
+        _check_rate(rate)
+        self.rate = rate
+        self.register_buffer("train_rows", torch.empty(0), persistent=False)
+
+    def fit(self, training: Tensor) -> None:
+        self.train_rows = training
+
+    def forward(self, batch: Tensor, generator: Generator) -> Tensor:
+        if self.train_rows.numel() == 0:
+            raise ValueError("FeatureCorruption draws from training rows: call fit(training) first")
+        if self.train_rows.device != batch.device:
+            self.train_rows = self.train_rows.to(batch.device)
+        rows = torch.randint(len(self.train_rows), batch.shape, generator=generator, device=batch.device)
+        return torch.where(_chosen(batch, self.rate, generator), self.train_rows.gather(0, rows), batch)

@@ -1,0 +1,184 @@
+"""The command's course: arguments, run folder, trainer, and what it is told to go on from."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from pathlib import Path
+from typing import Any
+
+import yaml
+from jsonargparse.typing import NonNegativeInt
+from lightning.pytorch import Trainer
+from lightning.pytorch.accelerators import CPUAccelerator
+from lightning.pytorch.cli import LightningArgumentParser, LightningCLI
+from lightning.pytorch.utilities import rank_zero_info, rank_zero_only
+
+from lightning_renyicl.cli.defaults import add_defaults
+from lightning_renyicl.cli.parser import check_configurations
+from lightning_renyicl.runs.comparison import differing_keys
+from lightning_renyicl.runs.folder import RunFolder, default_path, find
+from lightning_renyicl.runs.stored_configuration import (
+    LINKED,
+    differences,
+    save_arguments,
+    stored_sections,
+    values_of,
+)
+
+
+class RenyiCLI(LightningCLI):
+    """LightningCLI with run folders that are continued, and defaults for logging and checkpoints."""
+
+    folder: RunFolder
+    fresh = False
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        try:
+            super().__init__(*args, **kwargs)
+        except Exception:
+            if hasattr(self, "folder"):
+                started = getattr(self, "trainer", None) is not None and self.trainer.global_step > 0
+                rank_zero_only(self.folder.write_error)(traceback.format_exc(), started)
+            raise
+
+    def add_default_arguments_to_parser(self, parser: LightningArgumentParser) -> None:
+        parser.add_argument(
+            "--seed_everything",
+            type=NonNegativeInt,
+            default=self.seed_everything_default,
+            help="Seed of weights, shuffling and augmentations.",
+        )
+
+    def add_arguments_to_parser(self, parser: LightningArgumentParser) -> None:
+        parser.add_argument("--fresh", type=bool, default=False, help="Start over a run that exists.")
+        parser.add_argument(
+            "--fixed_folder",
+            type=bool,
+            default=False,
+            help="Use trainer.default_root_dir itself; another configuration in it is an error, and an evaluation "
+            "takes the place of the one before.",
+        )
+        for name in LINKED:
+            parser.link_arguments(f"data.{name}", f"model.init_args.{name}", apply_on="instantiate")
+
+    def parse_arguments(self, parser: LightningArgumentParser, args: Any) -> None:
+        """Parses; with ``--ckpt_path`` the checkpoint's model and data sections come first and the user's win."""
+        args = list(sys.argv[1:] if args is None else args)
+        check_configurations(values_of(args, "--config") + values_of(args, "-c"))
+        stored = stored_sections(args)
+        if stored:
+            args[1:1] = ["--config", yaml.safe_dump(stored)]
+        self.config = parser.parse_args(args)
+        for line in differences(stored, self._resolved()) if stored else ():
+            rank_zero_info(line)
+        # away until the run folder is looked for: Lightning would let the checkpoint's arguments win over the user's
+        config = self.config[self.config.subcommand]
+        self._checkpoint, config.ckpt_path = config.ckpt_path, None
+
+    def _resolved(self) -> dict[str, Any]:
+        """The subcommand's configuration as plain dictionaries and lists."""
+        plain = yaml.safe_load(self.parser.dump(self.config, skip_unset=False, format="yaml"))
+        resolved: dict[str, Any] = plain[self.config.subcommand]
+        return resolved
+
+    def before_instantiate_classes(self) -> None:
+        """Finds the run folder; a finished run ends here."""
+        config = self.config[self.subcommand]
+        config.ckpt_path = self._checkpoint
+        path = self._root(config)
+        resolved = self._resolved()
+        if self.subcommand != "fit" and config.fixed_folder:
+            folder = RunFolder(path)
+        else:
+            folder = find(path, resolved, fixed=config.fixed_folder)
+        if folder.path != path:
+            keys = differing_keys(RunFolder(path).config, resolved)
+            rank_zero_info(f"{path} holds another configuration ({keys}); this one runs in {folder.path}")
+        if self.subcommand == "fit":
+            self._begin(folder, config.fresh)
+        elif not config.ckpt_path:
+            last = RunFolder(path.parent).checkpoint
+            found = f"; there is {last}" if last.exists() else ""
+            raise ValueError(f"{self.subcommand} needs the checkpoint of a trained model, --ckpt_path{found}")
+        rank_zero_only(folder.forget_error)()
+        config.trainer.default_root_dir = str(folder.path)
+        self.folder = folder
+
+    def _begin(self, folder: RunFolder, fresh: bool) -> None:
+        """Empties the folder of a training that starts over, and ends the process if the training is finished."""
+        self.fresh = fresh and not restarted()
+        if self.fresh:
+            # no process writes before all have met, and with this flag none reads either
+            rank_zero_only(folder.clear)()
+        metrics = None if self.fresh else folder.metrics
+        if metrics is not None:
+            scores = ", ".join(
+                f"{name} {'not finite' if value is None else f'{value:.4f}'}" for name, value in metrics.items()
+            )
+            rank_zero_info(f"{folder.path} is finished ({scores or 'no scores'}); --fresh true starts over")
+            sys.exit(0)
+        rank_zero_info(f"run folder: {folder.path}")
+
+    def _root(self, config: Any) -> Path:
+        """The run's own folder for ``fit``, and for the other commands one of their name in it."""
+        if config.trainer.default_root_dir is not None:
+            path = Path(config.trainer.default_root_dir)
+            path = path if path.name else path.resolve()
+        elif self.subcommand != "fit" and config.ckpt_path and Path(config.ckpt_path).parent.name == "checkpoints":
+            path = Path(config.ckpt_path).parent.parent
+        else:
+            files = [file for file in config.config or [] if file is not None]
+            path = default_path([str(file) for file in files], config.seed_everything)
+        return path if self.subcommand == "fit" else path / str(self.subcommand)
+
+    def instantiate_classes(self) -> None:
+        super().instantiate_classes()
+        resolved = self._resolved()
+        for key, instance in (("model", self.model), ("data", self.datamodule)):
+            save_arguments(instance, resolved[key], self.datamodule)
+
+    def instantiate_trainer(self, **kwargs: Any) -> Trainer:
+        """Adds what every run has, see :func:`add_defaults`."""
+        config = self.config_init[self.subcommand].trainer
+        self.trainer_defaults["callbacks"] += add_defaults(config, str(self.subcommand), self.folder)
+        trainer = super().instantiate_trainer(**kwargs)
+        if config.sync_batchnorm and trainer.world_size > 1 and isinstance(trainer.accelerator, CPUAccelerator):
+            raise ValueError(
+                "torch's SyncBatchNorm needs GPUs: leave trainer.sync_batchnorm out, and each process normalises by "
+                "its own share of the batch"
+            )
+        return trainer
+
+    def before_fit(self) -> None:
+        """Goes on from the run's own newest checkpoint, unless the user goes back to an older one of them."""
+        latest = None if self.fresh else self.folder.latest
+        given, folder = self.config_init.fit.ckpt_path, self.folder.path.resolve()
+        own = given is not None and Path(given).resolve().is_relative_to(folder)
+        if latest is not None and (not own or restarted()):
+            rank_zero_info(f"continuing {self.folder.path} from {latest.name}")
+            self.config_init.fit.ckpt_path = str(latest)
+
+    def before_predict(self) -> None:
+        """Keeps predictions out of memory: they are in the file."""
+        self.config_init.predict.return_predictions = False
+
+    def after_validate(self) -> None:
+        """Refuses an evaluation of nothing."""
+        check_batches("validate", self.trainer.num_val_batches)
+
+    def after_test(self) -> None:
+        """Refuses an evaluation of nothing."""
+        check_batches("test", self.trainer.num_test_batches)
+
+
+def check_batches(subcommand: str, batches: list[int | float]) -> None:
+    """Raises ValueError if there was no batch."""
+    if not sum(batches):
+        raise ValueError(f"{subcommand} had no batch: no sample is in its split, see data.held_out, or none left")
+
+
+def restarted() -> bool:
+    """Whether a cluster has restarted this job, which then goes on where it stopped, whatever its command says."""
+    return os.environ.get("SLURM_RESTART_COUNT", "0") != "0"

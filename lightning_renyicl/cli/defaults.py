@@ -1,0 +1,57 @@
+"""What every run has without being told: loggers, a checkpoint an epoch, its configuration and its result."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from lightning.pytorch import Callback, LightningModule, Trainer
+from lightning.pytorch.callbacks import Checkpoint, LearningRateMonitor
+from lightning.pytorch.cli import SaveConfigCallback
+from lightning.pytorch.loggers import TensorBoardLogger
+
+from lightning_renyicl.atomic import write_text
+from lightning_renyicl.callbacks import AtomicCheckpointIO, EmbeddingWriter, LastCheckpoint, ResultJson
+from lightning_renyicl.runs.folder import RunFolder
+from lightning_renyicl.runs.logger import ContinuedCSVLogger
+
+
+class RunConfig(SaveConfigCallback):
+    """Writes the resolved configuration into the run folder."""
+
+    def save_config(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
+        folder = Path(trainer.default_root_dir)
+        folder.mkdir(parents=True, exist_ok=True)
+        # as a configuration to run again, not as this call: nothing is to be deleted or loaded by it
+        config = self.config.clone()
+        config.fresh, config.fixed_folder, config.ckpt_path = False, False, None
+        # whole or not at all: half a configuration would pass for another one
+        write_text(folder / "config.yaml", self.parser.dump(config, skip_unset=False))
+
+
+def add_defaults(trainer: Any, subcommand: str, folder: RunFolder) -> list[Callback]:
+    """Fills in what the trainer's configuration leaves open, and returns the callbacks that no configuration names.
+
+    Args:
+        trainer: the section ``trainer`` with its classes instantiated; changed in place.
+        subcommand: fit, validate, test or predict.
+        folder: the run folder.
+    """
+    callbacks: list[Callback] = [ResultJson()]
+    if subcommand == "fit":
+        if trainer.logger in (None, True):
+            path = str(folder.path)
+            trainer.logger = [ContinuedCSVLogger(path), TensorBoardLogger(path, name="", version="")]
+        if trainer.logger and not trainer.fast_dev_run:
+            callbacks.append(LearningRateMonitor("step"))
+        if trainer.enable_checkpointing is not False and not trainer.fast_dev_run:
+            callbacks.append(LastCheckpoint(folder.checkpoint))
+            trainer.plugins = trainer.plugins or [AtomicCheckpointIO()]
+        return callbacks
+    trainer.logger = trainer.logger or False
+    own = trainer.callbacks if isinstance(trainer.callbacks, list) else [trainer.callbacks]
+    trainer.callbacks = [each for each in own if each is not None and not isinstance(each, Checkpoint)]
+    trainer.enable_checkpointing = False
+    if subcommand == "predict":
+        callbacks.append(EmbeddingWriter())
+    return callbacks

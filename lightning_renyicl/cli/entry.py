@@ -1,0 +1,68 @@
+"""The command as a function and as a console script."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from importlib.metadata import version
+from textwrap import shorten
+
+from lightning.fabric.utilities.exceptions import MisconfigurationException
+from lightning.pytorch import Callback, LightningDataModule, LightningModule
+
+# bare class names in YAML resolve to what is imported
+import datamodules  # noqa: F401
+import lightning_renyicl.callbacks
+import lightning_renyicl.evaluation
+import lightning_renyicl.modules  # noqa: F401
+from lightning_renyicl.cli.command import RenyiCLI
+from lightning_renyicl.cli.defaults import RunConfig
+from lightning_renyicl.cli.messages import quiet_known_warnings, readable
+from lightning_renyicl.cli.parser import Parser, read_current_names
+
+
+def run(args: list[str] | None = None, callbacks: Sequence[Callback] = ()) -> RenyiCLI:
+    """Runs the command and returns it, with its ``model``, ``datamodule`` and ``trainer``.
+
+    Args:
+        args: command line without the program's name; ``sys.argv`` if None.
+        callbacks: more callbacks for the trainer.
+    """
+    quiet_known_warnings()
+    read_current_names()
+    return RenyiCLI(
+        LightningModule,
+        LightningDataModule,
+        save_config_callback=RunConfig,
+        save_config_kwargs={"save_to_log_dir": False},
+        trainer_defaults={"callbacks": list(callbacks)},
+        seed_everything_default=0,
+        parser_class=Parser,
+        parser_kwargs={
+            "description": "RényiCL: contrastive representation learning on images, tables and graphs",
+            "version": version("lightning-renyicl"),
+        },
+        subclass_mode_model=True,
+        subclass_mode_data=True,
+        auto_configure_optimizers=False,
+        load_from_checkpoint_support=False,
+        args=args,
+    )
+
+
+def main() -> None:
+    """The console script: user mistakes end in one line and exit code 2, with the traceback in ``error.log``."""
+    try:
+        run()
+    except (OSError, ValueError, ModuleNotFoundError, MisconfigurationException, RuntimeError) as error:
+        message = str(error)
+        if isinstance(error, RuntimeError):
+            # of RuntimeErrors only that of a checkpoint which doesn't fit the model is the user's
+            if "loading state_dict" not in message:
+                raise
+            message = shorten(f"the checkpoint doesn't fit the model: {message}", 300, placeholder=" …")
+        if os.environ.get("RENYICL_DEBUG") == "1":
+            raise
+        sys.stderr.write(f"error: {readable(message)}\n")
+        sys.exit(2)

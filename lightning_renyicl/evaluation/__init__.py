@@ -1,0 +1,24 @@
+"""Evaluation of frozen features: one protocol a file, and the probe that trains beside a run."""
+
+from lightning_renyicl.evaluation.frozen_features import FrozenFeatures
+from lightning_renyicl.evaluation.gradient_boosting import GradientBoosting
+from lightning_renyicl.evaluation.knn import KNN
+from lightning_renyicl.evaluation.linear_sgd import LinearSGD
+from lightning_renyicl.evaluation.online_probe import OnlineProbe
+from lightning_renyicl.evaluation.protocol import FeatureProtocol, LabeledFeatures
+from lightning_renyicl.evaluation.pseudo_inverse import PseudoInverse
+from lightning_renyicl.evaluation.raw_columns import RawColumns
+from lightning_renyicl.evaluation.rbf_svm import RBFSVM
+
+__all__ = [
+    "KNN",
+    "RBFSVM",
+    "FeatureProtocol",
+    "FrozenFeatures",
+    "GradientBoosting",
+    "LabeledFeatures",
+    "LinearSGD",
+    "OnlineProbe",
+    "PseudoInverse",
+    "RawColumns",
+]

@@ -1,0 +1,49 @@
+"""Representations of whole splits, from the encoder as it is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from lightning.pytorch import Trainer
+from torch import Tensor, nn
+
+from lightning_renyicl.distributed import world_group
+from lightning_renyicl.sample_order import sample_order
+
+
+@torch.no_grad()
+def features_of(trainer: Trainer, split: str, encoder: nn.Module) -> tuple[Tensor, Tensor]:
+    """Representations ``[M, F]``, float32, and labels ``[M]`` of a split's labelled samples in the data's order.
+
+    Where a split has no samples, both are ``[0]``, which ``torch.cat`` takes beside representations of any width.
+
+    The encoder, the module itself for instance, is in evaluation mode and in the trainer's precision, and samples are
+    not augmented. Of all processes each encodes its share and returns everything, on the CPU.
+    """
+    data: Any = trainer.datamodule  # type: ignore[attr-defined]
+    loader = data.feature_dataloader(split)
+    training = encoder.training
+    encoder.eval()
+    parts = [(torch.empty(0), torch.empty(0, dtype=torch.long))]
+    with trainer.precision_plugin.forward_context():
+        for batch in loader:
+            batch = data.transfer_batch_to_device(batch, trainer.strategy.root_device, 0)
+            x, target = data.on_after_batch_transfer(batch, 0)
+            parts.append((encoder(x).float().cpu(), target.cpu()))
+    encoder.train(training)
+    features, target = (torch.cat(column) for column in zip(*parts, strict=True))
+    features, target = in_order(loader, features, target)
+    return features[target >= 0], target[target >= 0]
+
+
+def in_order(loader: Any, features: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
+    """Features and labels that all processes have of a loader's samples, in the order of the data set."""
+    places = sample_order(loader)[: len(target)]
+    group = world_group()
+    if group is not None:
+        parts: list[Any] = [None] * torch.distributed.get_world_size(group)
+        torch.distributed.all_gather_object(parts, (places, features, target), group=group)
+        places, features, target = (torch.cat(column) for column in zip(*parts, strict=True))
+    order = places.argsort()
+    return features[order], target[order]

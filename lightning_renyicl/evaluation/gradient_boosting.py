@@ -1,0 +1,48 @@
+"""Gradient-boosted trees on features."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from lightning_renyicl.evaluation.protocol import FeatureProtocol, LabeledFeatures
+
+
+class GradientBoosting(FeatureProtocol):
+    """scikit-learn's ``HistGradientBoostingClassifier`` at its defaults: on raw columns, what one would otherwise use.
+
+    Trees are added until the validation samples' loss has not fallen for ten of them.
+
+    Args:
+        trees: largest number of trees for each class.
+
+    Raises:
+        ValueError: fewer than one tree.
+    """
+
+    name = "gradient_boosting"
+    needs_val = True
+
+    def __init__(self, trees: int = 500) -> None:
+        if trees < 1:
+            raise ValueError(f"trees must be at least 1, got {trees}")
+        self.trees = trees
+
+    def __call__(
+        self, train: LabeledFeatures, val: LabeledFeatures, test: Tensor, num_classes: int, seed: int
+    ) -> Tensor:
+        from sklearn.ensemble import HistGradientBoostingClassifier
+
+        boosting = HistGradientBoostingClassifier(
+            max_iter=self.trees, early_stopping=True, n_iter_no_change=10, random_state=seed % 2**32
+        )
+        known = torch.isin(val.target, train.target)  # their loss is of classes that can be given
+        boosting.fit(
+            train.features.cpu().numpy(),
+            train.target.cpu().numpy(),
+            X_val=val.features[known].cpu().numpy(),
+            y_val=val.target[known].cpu().numpy(),
+        )
+        scores = torch.zeros(len(test), num_classes, dtype=torch.float64)
+        scores[:, torch.from_numpy(boosting.classes_)] = torch.from_numpy(boosting.predict_proba(test.cpu().numpy()))
+        return scores

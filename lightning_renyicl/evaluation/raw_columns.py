@@ -1,0 +1,32 @@
+"""What can be read off the rows of a table without an encoder."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lightning.pytorch import LightningModule, Trainer
+from torch import nn
+
+from lightning_renyicl.encoders import ColumnEmbedding
+from lightning_renyicl.evaluation.features import features_of
+from lightning_renyicl.evaluation.frozen_features import FrozenFeatures
+from lightning_renyicl.evaluation.protocol import LabeledFeatures
+
+
+class RawColumns(FrozenFeatures):
+    """Runs protocols on the columns themselves, categories one-hot, to compare an encoder with.
+
+    As :class:`FrozenFeatures`; scores are called ``raw/NAME/top1`` and ``raw/NAME/macro_top1``.
+
+    Args:
+        protocols: classifiers to run, each under a name of its own.
+    """
+
+    prefix = "raw/"
+
+    def samples(self, trainer: Trainer, pl_module: LightningModule, split: str) -> LabeledFeatures:
+        data: Any = trainer.datamodule  # type: ignore[attr-defined]
+        columns: nn.Module = nn.Identity()
+        if data.cardinalities:
+            columns = ColumnEmbedding(data.in_features, data.cardinalities, None).to(trainer.strategy.root_device)
+        return LabeledFeatures(*features_of(trainer, split, columns))

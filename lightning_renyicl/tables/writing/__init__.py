@@ -1,0 +1,1 @@
+"""How a table is written: a file a format, and pictures."""

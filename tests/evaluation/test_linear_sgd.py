@@ -1,0 +1,117 @@
+"""A linear classifier by SGD, against a plain loop."""
+
+from __future__ import annotations
+
+import copy
+
+import pytest
+import torch
+from torch import nn
+
+from lightning_renyicl.evaluation import LinearSGD
+from lightning_renyicl.evaluation.protocol import LabeledFeatures
+
+
+def samples(count, seed, classes=3, width=5, spread=1.0):
+    generator = torch.Generator().manual_seed(seed)
+    centres = torch.randn(classes, width, generator=torch.Generator().manual_seed(99))
+    target = torch.randint(classes, (count,), generator=generator)
+    return LabeledFeatures(centres[target] * 3 + spread * torch.randn(count, width, generator=generator) + 7, target)
+
+
+def loop(train, test, rate, epochs, batch_size, seed, weight_decay=0.0):
+    """What one classifier gives, from torch's own layers."""
+    mean, std = train.features.mean(0), train.features.std(0, correction=0)
+    layer = nn.Linear(train.features.shape[1], 3)
+    nn.init.zeros_(layer.weight)
+    nn.init.zeros_(layer.bias)
+    generator = torch.Generator().manual_seed(seed)
+    optimizer = torch.optim.SGD(layer.parameters(), lr=rate, momentum=0.9, weight_decay=weight_decay)
+    for epoch in range(epochs):
+        for group in optimizer.param_groups:
+            group["lr"] = rate * 0.2 ** sum(epoch >= int(epochs * share) for share in (0.8, 0.9, 0.95))
+        for batch in torch.randperm(len(train.target), generator=generator).split(batch_size):
+            logits = layer((train.features[batch] - mean) / std)
+            optimizer.zero_grad()
+            nn.functional.cross_entropy(logits, train.target[batch]).backward()
+            optimizer.step()
+    with torch.no_grad():
+        return layer((test - mean) / std)
+
+
+@pytest.mark.parametrize("weight_decay", [0.0, 0.05])
+def test_one_rate_against_a_loop(weight_decay):
+    train, val, test = samples(50, 0), samples(20, 1), samples(30, 2)
+    protocol = LinearSGD([0.5], epochs=20, batch_size=16, weight_decay=weight_decay)
+    found = protocol(train, val, test.features, 3, seed=4)
+    expected = loop(train + val, test.features, 0.5, 20, 16, seed=4, weight_decay=weight_decay)
+    torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-4)
+
+
+def test_a_single_epoch_has_the_whole_rate():
+    train, val, test = samples(50, 0), samples(20, 1), samples(30, 2)
+    once = LinearSGD([0.5], epochs=1, batch_size=16)(train, val, test.features, 3, seed=4)
+    expected = loop(train + val, test.features, 0.5 / 0.2**3, 1, 16, seed=4)  # whose drops come before its epoch
+    torch.testing.assert_close(once, expected, rtol=1e-4, atol=1e-4)
+
+
+def test_the_rate_is_chosen_on_validation_samples():
+    train, val, test = (samples(count, seed, spread=6.0) for seed, count in enumerate((60, 400, 30)))
+    rates = [1e-4, 0.3, 1000.0]
+    scores = [loop(train, val.features, rate, 10, 16, seed=4).argmax(1) for rate in rates]
+    assert all((scores[1] != other).float().mean() > 0.02 for other in scores[::2])
+    val = LabeledFeatures(val.features, scores[1])  # which only one of them gets all right
+    found = LinearSGD(rates[::-1], epochs=10, batch_size=16)(train, val, test.features, 3, seed=4)
+    expected = loop(train + val, test.features, 0.3, 10, 16, seed=4)
+    torch.testing.assert_close(found, expected, rtol=1e-3, atol=1e-3)
+
+
+def test_test_labels_and_random_state_are_left_alone():
+    state = torch.random.get_rng_state()
+    train, val, test = samples(50, 0), samples(20, 1), samples(30, 2)
+    before = copy.deepcopy((train, val, test))
+    one, other = (LinearSGD(epochs=3)(train, val, test.features, 3, seed=0) for _ in range(2))
+    assert torch.equal(one, other)
+    assert torch.equal(torch.random.get_rng_state(), state)
+    for was, now in zip(before, (train, val, test), strict=True):
+        assert torch.equal(was.features, now.features)
+        assert torch.equal(was.target, now.target)
+
+
+@pytest.mark.parametrize("scale", [1e-3, 1e3])
+def test_scale_and_place_of_features_do_not_matter(scale):
+    train, val, test = (samples(count, seed) for seed, count in enumerate((50, 20, 30)))
+    scaled = [LabeledFeatures(part.features * scale - 3 * scale, part.target) for part in (train, val, test)]
+    protocol = LinearSGD([0.5], epochs=5)
+    torch.testing.assert_close(
+        protocol(*scaled[:2], scaled[2].features, 3, seed=0),
+        protocol(train, val, test.features, 3, seed=0),
+        rtol=1e-3,
+        atol=1e-3,
+    )
+
+
+def test_a_constant_feature():
+    train, val, test = (samples(count, seed) for seed, count in enumerate((50, 20, 30)))
+    with_constant = [
+        LabeledFeatures(nn.functional.pad(p.features, (0, 1), value=4.0), p.target) for p in (train, val, test)
+    ]
+    protocol = LinearSGD([0.5], epochs=5)
+    torch.testing.assert_close(
+        protocol(*with_constant[:2], with_constant[2].features, 3, seed=0),
+        protocol(train, val, test.features, 3, seed=0),
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ({"learning_rates": []}, "learning_rates must be above 0"),
+        ({"learning_rates": [1.0, 0.0]}, "learning_rates must be above 0"),
+        ({"epochs": 0}, "epochs and batch_size must be at least 1"),
+        ({"batch_size": 0}, "epochs and batch_size must be at least 1"),
+    ],
+)
+def test_arguments_out_of_range(arguments, expected):
+    with pytest.raises(ValueError, match=expected):
+        LinearSGD(**arguments)
