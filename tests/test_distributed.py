@@ -129,8 +129,11 @@ def functional_outcome(name: str, position: int, world: int) -> dict[str, Tensor
 
 # name, momentum, predictor, views, dtype
 SMALL = [
-    *product(OBJECTIVES, (False, True), (False, True), (2, 5), ["float64"]),
-    *product(OBJECTIVES, (False, True), (True,), (5,), ["float32"]),
+    *product(OBJECTIVES, (False, True), (True,), (5,), ["float64"]),
+    *product(OBJECTIVES, (False,), (True,), (5,), ["float32"]),
+    # where identical terms may be computed once
+    *product(OBJECTIVES, (False,), (False,), (2,), ["float64"]),
+    *product(["one direction"], (False, True), (False, True), (2,), ["float64"]),
 ]
 REAL = ["image", "table", "graph"]
 

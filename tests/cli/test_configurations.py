@@ -42,6 +42,8 @@ BELOW = {
 }
 """What an overlay is for, by its name or that of its folder."""
 PATHS = sorted(path for path in CONFIGS.rglob("*.yaml") if path.parent.name != "tables")
+UNTRAINED = [path for path in PATHS if path.stem not in IMAGES and path.parent.name != "objectives"]
+"""All that no test below trains; reading a configuration costs as much as a small training."""
 DIGITS = ["digits_image_hard", "digits_table_hard", "digits_graph"]
 
 
@@ -99,7 +101,7 @@ def test_starts_with_its_command(path):
     assert f"--config {name}" in first
 
 
-@pytest.mark.parametrize("path", PATHS, ids=lambda path: path.relative_to(CONFIGS).as_posix())
+@pytest.mark.parametrize("path", UNTRAINED, ids=lambda path: path.relative_to(CONFIGS).as_posix())
 def test_is_instantiated(path, tmp_path, monkeypatch, fake):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(cli.RenyiCLI, "_run_subcommand", lambda *_: None)  # nothing is set up, no data are read
@@ -115,8 +117,8 @@ def test_is_instantiated(path, tmp_path, monkeypatch, fake):
         assert len(built.datamodule.views) >= 2
 
 
-@pytest.mark.parametrize("name", OBJECTIVES)
-def test_every_objective_trains_a_critic_of_pairs(tmp_path, command, name):
+@pytest.mark.parametrize("name", ["infonce", "nwj", "renyi", "rmlcpc"])
+def test_an_objective_trains_a_critic_of_pairs(tmp_path, command, name):
     overlays = ["gaussian_mi", "scale/pairs/smoke", f"objectives/{name}"]
     configs = [arg for overlay in overlays for arg in ("--config", str(CONFIGS / f"{overlay}.yaml"))]
     assert command("fit", *configs).code == 0
@@ -167,6 +169,8 @@ def test_every_image_configuration_takes_a_step(tmp_path, monkeypatch, name):
     ]
     command = cli.run(["fit", *configs, *quiet, *small])
     assert command.trainer.global_step == 1
+    assert command.datamodule.num_classes > 1
+    assert len(command.datamodule.views) >= 2
     assert torch.isfinite(command.trainer.callback_metrics["train/loss"])
     assert all(torch.isfinite(p).all() for p in command.model.parameters())
     (scores,) = command.trainer.test(command.model, datamodule=command.datamodule, verbose=False)
