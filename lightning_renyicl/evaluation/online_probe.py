@@ -12,7 +12,7 @@ from lightning.pytorch import Callback, LightningModule, Trainer
 from torch import nn
 from torchmetrics.classification import MulticlassConfusionMatrix
 
-from lightning_renyicl.distributed import all_reduce_sum, world_group, world_size
+from lightning_renyicl.distributed import Group, all_reduce_sum, world_group, world_size
 from lightning_renyicl.evaluation.accuracy import accuracies
 from lightning_renyicl.evaluation.labels import check_classes
 
@@ -84,13 +84,12 @@ class OnlineProbe(Callback):
         loss = losses * world_size(group) / labeled.clamp(min=1)  # the mean over processes is that of the samples
         self.optimizer.zero_grad()
         loss.backward()
-        self._average_over_processes(self.probe)
+        self._average_over_processes(self.probe, group)
         self.optimizer.step()
 
     @staticmethod
-    def _average_over_processes(probe: nn.Sequential) -> None:
+    def _average_over_processes(probe: nn.Sequential, group: Group) -> None:
         """Averages gradients and running statistics in one collective."""
-        group = world_group()
         if group is None:
             return
         tensors = [p.grad for p in probe.parameters() if p.grad is not None]

@@ -10,8 +10,7 @@ from lightning.pytorch import LightningModule
 from torch import Tensor, nn
 
 from lightning_renyicl.distributed import world_group
-from lightning_renyicl.modules.base import OptimizerFactory
-from lightning_renyicl.modules.steps import logs_now
+from lightning_renyicl.modules.base import OptimizerFactory, logs_now
 from lightning_renyicl.mutual_information import log_ratio, row_log_ratio, skew_of
 from lightning_renyicl.mutual_information.critics import split_scores
 from lightning_renyicl.mutual_information.ratios import check_ratio_alpha

@@ -11,7 +11,7 @@ import torch
 from torch import nn
 
 from lightning_renyicl.heads import MLPHead
-from lightning_renyicl.modules.steps import feature_std
+from lightning_renyicl.modules.base import feature_std
 from lightning_renyicl.objectives import Objective
 
 DOMAINS = ["image", "table", "graph"]
