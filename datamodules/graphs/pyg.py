@@ -60,7 +60,9 @@ def read_file(path: Path) -> RawGraphs:
 
     check_unpacked(path)
     try:
-        with torch.serialization.safe_globals([Data, DataEdgeAttr, DataTensorAttr, GlobalStorage]):
+        safe = [Data, DataEdgeAttr, DataTensorAttr, GlobalStorage]
+        with torch.serialization.safe_globals(safe), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # advice on how to call torch
             content = torch.load(path, weights_only=True, map_location="cpu")
     except OSError:
         raise
@@ -98,7 +100,11 @@ def reason_of(error: Exception) -> str:
     """Why torch doesn't load a file, without its advice to run code from it."""
     culprit = re.search(r"GLOBAL (\S+)", str(error))
     if culprit:
-        return f"it has a {culprit[1]}"
+        left = culprit[1].endswith(".AttrType")
+        remedy = ", which transforms leave in them: save Data.from_dict(graph.to_dict()) of each graph" if left else ""
+        return f"it has a {culprit[1]}{remedy}"
+    if "TorchScript" in str(error):
+        return "it is a model in TorchScript"
     text = str(error).rpartition("WeightsUnpickler error: ")[2]
     return re.split(r"[\n;]|\. ", text.strip())[0][:200] or type(error).__name__
 

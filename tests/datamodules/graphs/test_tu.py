@@ -467,16 +467,18 @@ class TestBadFiles:
         [
             ({"node_labels": "0\n" * 2**18}, "{} unpacked would take 2.0 MiB of memory, more than the 1.0 MiB that data"),
             ({"A": "1, 2\n" * 2**16}, "{} unpacked would take 1.3 MiB of memory, more than the 1.0 MiB that data"),
-            ({"node_labels": "0\n4095\n" * 8}, "TINY_node_labels.txt in {}, one-hot, would take 1.0 MiB of memory, more"),
-            ({"A": "1," * 2**17}, "TINY_A.txt in {} has more than 131,072 characters in its first line"),
+            (
+                {"node_labels": "0\n4095\n" * 9, "graph_indicator": "1\n2\n" * 9},
+                "TINY_node_labels.txt in {}, one-hot, would take 1.1 MiB of memory, more than the 1.0 MiB that data may",
+            ),
+            ({"A": "1," * 2**17}, "TINY_A.txt in {} has more than 131,072 characters in line 1"),
             ({"A": "1,2\n" + "1" * 2**18}, "TINY_A.txt in {} has more than 131,072 characters in line 2"),
         ],
     )
     def test_more_than_memory_has_room_for(self, files, message, tmp_path, monkeypatch):
-        indicator = "1\n" * 16 if "4095" in files.get("node_labels", "") else PAIR["graph_indicator"]
         limit = 2**30 if "characters" in message else 2**20
         monkeypatch.setattr("datamodules.room.memory_limit", lambda: limit)
-        found = self.complaint(tmp_path, PAIR | {"A": "1, 2\n", "graph_indicator": indicator, "graph_labels": "1\n"} | files)
+        found = self.complaint(tmp_path, PAIR | {"A": "1, 3\n" if "one-hot" in message else PAIR["A"]} | files)
         assert found.startswith(message.format(tmp_path / "TINY.zip"))
 
     def test_labels_at_both_ends_of_whole_numbers(self, tmp_path):

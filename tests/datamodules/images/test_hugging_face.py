@@ -221,7 +221,7 @@ def test_photographs_are_upright(tmp_path):
     assert np.array_equal(decode(data.samples.inputs.items[0]), pixels)
 
 
-@pytest.mark.parametrize("name", ["../../elsewhere", "/no/such/folder", "a/b/c", "-x", "..", "x--y", "a\0b", ""])
+@pytest.mark.parametrize("name", ["../../elsewhere", "/no/such/folder", "a/b/c", "-x", "x--y", "a\0b"])
 def test_a_name_that_is_none_of_the_hub(tmp_path, monkeypatch, name):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("datasets.load_dataset", lambda *_: pytest.fail("asked for it"))

@@ -223,11 +223,15 @@ def test_formats_that_are_read_and_files_that_are_left_out(tmp_path, caplog, sta
 def test_more_images_than_memory_has_room_for(tmp_path, monkeypatch):
     folder(tmp_path, size=(8, 8))
 
-    def full(*_, **__):
-        raise MemoryError("Unable to allocate")
+    class Full:
+        def empty(self, *_, **__):
+            raise MemoryError("Unable to allocate")
 
-    monkeypatch.setattr("datamodules.images.cache.np.empty", full)
-    monkeypatch.setattr("datamodules.images.cache.load_array", lambda path: None)
+        def __getattr__(self, name):
+            return getattr(np, name)
+
+    monkeypatch.setattr("datamodules.images.cache.np", Full())
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     with pytest.raises(ValueError, match=r"30 images as large as .*00\.jpg take 0\.0 MiB, .*: set in_memory false"):
         build(tmp_path, evaluation=Identity(), in_memory=True)
 
