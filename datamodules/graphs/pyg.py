@@ -152,4 +152,3 @@ def from_data(graphs: Iterable[Data], place: str) -> RawGraphs:
         node_ptr,
         labels,
     )
-

@@ -358,7 +358,9 @@ class TestBadFiles:
     def test_what_transforms_leave(self, tmp_path):
         graphs = [ToSparseTensor()(one) for one in three()]
         message = complaint(file=saved(graphs, tmp_path / "graphs.pt"))
-        assert message.endswith("AttrType, which transforms leave in them: save Data.from_dict(graph.to_dict()) of each graph")
+        assert message.endswith(
+            "AttrType, which transforms leave in them: save Data.from_dict(graph.to_dict()) of each graph"
+        )
         load(file=saved([Data.from_dict(graph.to_dict()) for graph in graphs], tmp_path / "graphs.pt"))
 
     def test_slices_that_do_not_fit(self, tmp_path):

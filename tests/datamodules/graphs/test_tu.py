@@ -129,7 +129,9 @@ class TestPlaces:
         assert data.num_classes == 0
         (line,) = [record.getMessage() for record in caplog.records]
         assert line == f"{data.files[0]} has no classes of its graphs, so no label is used"
-        place(tmp_path / "gap", files | {"graph_indicator": "1\n1\n1\n5\n5\n5\n5\n3\n4\n4\n", "graph_attributes": "1\n"})
+        place(
+            tmp_path / "gap", files | {"graph_indicator": "1\n1\n1\n5\n5\n5\n5\n3\n4\n4\n", "graph_attributes": "1\n"}
+        )
         with pytest.raises(ValueError, match=r"^graph 2 in .* has no node in TINY_graph_indicator\.txt"):
             read(tmp_path / "gap")
 
@@ -465,11 +467,11 @@ class TestBadFiles:
     @pytest.mark.parametrize(
         ("files", "message"),
         [
-            ({"node_labels": "0\n" * 2**18}, "{} unpacked would take 2.0 MiB of memory, more than the 1.0 MiB that data"),
-            ({"A": "1, 2\n" * 2**16}, "{} unpacked would take 1.3 MiB of memory, more than the 1.0 MiB that data"),
+            ({"node_labels": "0\n" * 2**18}, "{} unpacked would take 2.0 MiB of memory, more than the 1.0 MiB"),
+            ({"A": "1, 2\n" * 2**16}, "{} unpacked would take 1.3 MiB of memory, more than the 1.0 MiB"),
             (
                 {"node_labels": "0\n4095\n" * 9, "graph_indicator": "1\n2\n" * 9},
-                "TINY_node_labels.txt in {}, one-hot, would take 1.1 MiB of memory, more than the 1.0 MiB that data may",
+                "TINY_node_labels.txt in {}, one-hot, would take 1.1 MiB of memory, more than the 1.0 MiB",
             ),
             ({"A": "1," * 2**17}, "TINY_A.txt in {} has more than 131,072 characters in line 1"),
             ({"A": "1,2\n" + "1" * 2**18}, "TINY_A.txt in {} has more than 131,072 characters in line 2"),
