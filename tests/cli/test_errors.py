@@ -180,7 +180,9 @@ def test_an_error_that_is_no_users_is_not_caught(monkeypatch):
 @pytest.mark.parametrize(
     "error",
     [
-        RuntimeError("[/pytorch/third_party/gloo/gloo/transport/tcp/pair.cc:561] Connection closed by peer [::1]:8595."),
+        RuntimeError(
+            "[/pytorch/third_party/gloo/gloo/transport/tcp/pair.cc:561] Connection closed by peer [::1]:8595."
+        ),
         torch.distributed.DistBackendError("NCCL error in ProcessGroupNCCL.cpp: remote process exited"),
     ],
     ids=["gloo", "nccl"],

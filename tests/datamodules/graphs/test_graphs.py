@@ -368,8 +368,12 @@ class TestBadFiles:
         for slices in ({"x": torch.tensor([0, 9])}, {"y": torch.tensor([0, 1])}):
             path = tmp_path / "graphs.pt"
             assert complaint(file=saved((data, slices), path)).startswith(str(path))
-        message = complaint(file=saved((data, {"x": torch.zeros(1).long().expand(10**12)}), path))
-        assert message.startswith(f"the 999,999,999,999 graphs of {path} would take 953,674.3 GiB of memory")
+
+    def test_slices_of_more_graphs_than_memory_has_room_for(self, tmp_path, monkeypatch):
+        data, path = Data(x=torch.ones(3, 1)), tmp_path / "graphs.pt"
+        monkeypatch.setattr("datamodules.room.memory_limit", lambda: 2**20)
+        message = complaint(file=saved((data, {"x": torch.zeros(1).long().expand(2**11 + 1)}), path))
+        assert message.startswith(f"the 2,048 graphs of {path} would take 2.0 MiB of memory, more than the 1.0 MiB")
 
     @pytest.mark.parametrize("how", ["pickle", "script", "numpy", "cut", "text", "empty"])
     def test_nobody_is_told_to_run_code(self, how, tmp_path):
