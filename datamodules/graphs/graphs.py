@@ -11,7 +11,7 @@ from torch.utils.data import Dataset
 from datamodules.augmentations.base import Augmentation
 from datamodules.base import Samples
 from datamodules.graphs.base import GraphDataModule
-from datamodules.graphs.edges import clean_edges, node_features
+from datamodules.graphs.edges import clean_edges, node_features, warn_of_edges
 from datamodules.graphs.node_edge_tables import read_tables
 from datamodules.graphs.pyg import RawGraphs, from_data, read_file
 from datamodules.labels import classes_after, numbers_of, sorted_labels, warn_of_unknown
@@ -22,9 +22,10 @@ class Graphs(GraphDataModule):
 
     Node features ``x`` are used as they are, and are a constant 1 where there are none. Labels, whole numbers ``y`` or
     in tables any values, are for evaluation alone and may be missing (−1 in ``y``, unless there is only one other);
-    where ``y`` is no class, none are used. Features of edges are not used; duplicate edges and self-loops are left out.
-    A checkpoint keeps the labels in the order of their numbers, so that another file may lack some of them; one that
-    the checkpoint doesn't know counts as unknown.
+    where ``y`` is no class, none are used. Edges are ``edge_index``, or without it a sparse adjacency ``adj_t`` or
+    ``adj``, as ``ToSparseTensor`` leaves it. Features of edges are not used; duplicate edges and self-loops are left
+    out. A checkpoint keeps the labels in the order of their numbers, so that another file may lack some of them; one
+    that the checkpoint doesn't know counts as unknown.
 
     Args:
         views: one augmentation of graphs a view.
@@ -90,6 +91,7 @@ class Graphs(GraphDataModule):
     def _prepared(self, raw: RawGraphs) -> Samples:
         nodes = int(raw.node_ptr[-1])
         edge_index = clean_edges(raw.edge_index, nodes)
+        warn_of_edges(self._source, edge_index, nodes)
         x = node_features([] if raw.x is None else [raw.x], edge_index[1], nodes, self.max_degree)
         return self.pack(x, edge_index, raw.node_ptr, numbers_of(raw.labels, self.classes))
 

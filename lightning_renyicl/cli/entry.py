@@ -10,6 +10,7 @@ from textwrap import shorten
 
 from lightning.fabric.utilities.exceptions import MisconfigurationException
 from lightning.pytorch import Callback, LightningDataModule, LightningModule
+from torch.distributed import DistBackendError
 
 # bare class names in YAML resolve to what is imported
 import datamodules  # noqa: F401
@@ -52,12 +53,18 @@ def run(args: list[str] | None = None, callbacks: Sequence[Callback] = ()) -> Re
 
 
 def main() -> None:
-    """The console script: user mistakes end in one line and exit code 2, with the traceback in ``error.log``."""
+    """The console script: user mistakes end in one line and exit code 2, with the traceback in ``error.log``.
+
+    One line and exit code 1 where another process of the run has ended.
+    """
     try:
         run()
     except (OSError, ValueError, ModuleNotFoundError, MisconfigurationException, RuntimeError) as error:
-        message = str(error)
-        if isinstance(error, RuntimeError):
+        message, code = str(error), 2
+        if lost_another(error):
+            # which has said why, unless it was killed
+            message, code = "another process of this run has ended, and this one cannot go on without it", 1
+        elif isinstance(error, RuntimeError):
             # of RuntimeErrors only that of a checkpoint which doesn't fit the model is the user's
             if "loading state_dict" not in message:
                 raise
@@ -65,4 +72,9 @@ def main() -> None:
         if os.environ.get("RENYICL_DEBUG") == "1":
             raise
         sys.stderr.write(f"error: {readable(message)}\n")
-        sys.exit(2)
+        sys.exit(code)
+
+
+def lost_another(error: Exception) -> bool:
+    """Whether an error of torch says that another process of a run doesn't answer."""
+    return isinstance(error, DistBackendError) or (isinstance(error, RuntimeError) and "/gloo/" in str(error))
