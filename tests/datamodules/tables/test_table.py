@@ -238,7 +238,7 @@ class TestComplaints:
         data.loc[5, "kind"] = "rare"
         assert complaint(data).endswith(
             "kind has labels of fewer than 3 rows, rare, which cannot be in training, validation and test: "
-            "merge them with others, or empty those cells"
+            "merge them with others, or empty those cells; if nearly every row has its own, leave the target out"
         )
 
     def test_of_too_few_rows_set_aside(self, complaint):

@@ -8,7 +8,8 @@ import gzip
 import pandas as pd
 import pytest
 
-from datamodules.tables.files import MISSING, read_table
+from datamodules.reading.files import read_table
+from datamodules.reading.layout import MISSING, Layout
 
 
 @pytest.fixture
@@ -18,7 +19,8 @@ def read(tmp_path):
     def _read(content, name="t.csv", **arguments):
         path = tmp_path / name
         path.write_bytes(content if isinstance(content, bytes) else content.encode())
-        return {name: column.to_pylist() for name, column in read_table(path, **arguments).items()}
+        columns, _ = read_table(path, Layout(**arguments))
+        return {name: column.to_pylist() for name, column in columns.items()}
 
     return _read
 
@@ -87,7 +89,7 @@ def test_a_value_of_two_lines(read):
 def test_parquet_keeps_its_types(tmp_path):
     frame = pd.DataFrame({"a": [1, 2], " b ": [0.5, None], "c": ["x", "y"], "d": pd.Categorical(["u", "u"])})
     frame.to_parquet(tmp_path / "t.parquet")
-    table = read_table(tmp_path / "t.parquet")
+    table, _ = read_table(tmp_path / "t.parquet")
     assert {name: column.to_pylist() for name, column in table.items()} == {
         "a": [1, 2],
         "b": [0.5, None],
@@ -102,17 +104,16 @@ def test_parquet_keeps_its_types(tmp_path):
         ("a,b\n1,2\n3\n", "t.csv", {}, "Row #3: Expected 2 columns, got 1"),
         ("a,b\n1,2\n3,4,5\n", "t.csv", {}, "Row #3: Expected 2 columns, got 3"),
         ("", "t.csv", {}, "Empty CSV file"),
-        ("a,b\n", "t.csv", {}, "t.csv has columns, but no rows"),
         ("a,b, a\n1,2,3\n", "t.csv", {}, "t.csv has several columns of the same name: a"),
-        ("a;b\n1;2\n", "t.csv", {}, "t.csv has no commas, but semicolons between its values: say delimiter ';'"),
-        ("a\tb\n1\t2\n", "t.csv", {}, "no commas, but tabs between its values: say delimiter '\\t'"),
-        ("a,b\n1,2\n", "t.tsv", {}, "no tabs, but commas between its values: say delimiter ','"),
+        ("a;b\n1;2\n", "t.csv", {}, "t.csv has no commas, but semicolons between its values: set delimiter to ';'"),
+        ("a\tb\n1\t2\n", "t.csv", {}, "no commas, but tabs between its values: set delimiter to '\\t'"),
+        ("a,b\n1,2\n", "t.tsv", {}, "no tabs, but commas between its values: set delimiter to ','"),
         ("a,b\n1,2\n", "t.csv", {"delimiter": "|"}, "no bars, but commas between"),
-        ("1,2\n3,4\n", "t.csv", {}, "the first line has numbers for names: say header false"),
-        (b"a,b\n1,\xe9\n", "t.csv", {}, "In b: Row #2: CSV conversion error to string: invalid UTF8 data"),
+        ("1,2\n3,4\n", "t.csv", {}, "the first line has numbers for names: set header to false"),
+        (b"a,b\n1,\xe9\n" + b"1,2\n" * 9, "t.csv", {}, "t.csv is not in UTF-8, see line 2: save it as UTF-8"),
         (b"a,b\n1,2\n", "t.csv.gz", {}, "no table of text or damaged"),
         (gzip.compress(b"a,b\n1,2\n" * 1000, mtime=0)[:-20], "t.csv.gz", {}, "no table of text or damaged: Truncated"),
-        (b"a,b\n1,2\n", "t.parquet", {}, "no Parquet file or damaged"),
+        (b"a,b\n1,2\n" * 9, "t.parquet", {}, "no Parquet file or damaged"),
     ],
 )
 def test_what_is_no_table(complaint, content, name, arguments, expected):
