@@ -106,7 +106,8 @@ def _features(table: Mapping[str, pa.ChunkedArray], path: Path) -> Tensor | None
         return None
     columns = []
     for name in names:
-        values = floats_of(_numbers(table[name], name, path), name, path).astype("float32")
+        with np.errstate(over="ignore"):
+            values = floats_of(_numbers(table[name], name, path), name, path).astype("float32")
         if not np.isfinite(values).all():
             row = int((~np.isfinite(values)).argmax())
             raise ValueError(f"{path}, row {row + 1}: {name} is missing or not finite")
@@ -137,7 +138,7 @@ def _numbers(column: pa.ChunkedArray, name: str, path: Path) -> pa.ChunkedArray:
     except pa.ArrowInvalid:
         dress = dress_of(text)
         if dress:
-            raise ValueError(f"{path}: features are numbers, but {name} has {dress}") from None
+            raise ValueError(f"{path}: features are numbers, but {name} has {dress}, or leave it out") from None
         shown = some([repr(value) for value in text.drop_null().unique().to_pylist()])
         raise ValueError(
             f"{path}: features are numbers, but {name} is not: number its values ({shown}), or leave it out"

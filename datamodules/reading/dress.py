@@ -39,7 +39,7 @@ NOTHING = r"[-–—.?*/]+|n\.? ?[ad]\.?|#.*|none|nil|null|nan|missing|unknown|\
 
 
 def dress_of(column: pa.ChunkedArray) -> str | None:
-    """What a column of text that aren't all numbers is really of, and what to do; None if it is of categories.
+    """What a column of text that aren't all numbers is really of, and how to mend it; None if it is of categories.
 
     Args:
         column: text, null where missing.
@@ -63,25 +63,25 @@ def dress_of(column: pa.ChunkedArray) -> str | None:
     kind = max(sizes, key=lambda name: sizes[name]) if sizes else NUMBERS
     if kind == THOUSANDS and masks[DECIMALS].any():
         kind = DECIMALS  # of which some have three digits
-    examples = [repr(text) for text in texts.filter(masks[kind])[:3].to_pylist()]
+    examples = texts.filter(masks[kind])[:3].to_pylist()
     others = ~some_kind
     but = f", but also {some([repr(text) for text in texts.filter(others)[:4].to_pylist()])}" if others.any() else ""
-    like = "" if kind == NUMBERS else f" such as {', '.join(examples)}"
-    return f"{kind}{like}{but}: {_advice(kind, examples[0].strip(chr(39)), bool(others.any()))}"
+    like = "" if kind == NUMBERS else f" such as {', '.join(map(repr, examples))}"
+    return f"{kind}{like}{but}: {_advice(kind, examples[0], bool(others.any()))}"
 
 
 def _advice(kind: str, example: str, others: bool) -> str:
     """What to do with a column."""
     marks = [mark for mark in re.findall(r"[^0-9+-]", example) if mark not in "eE"]
     mend = {
-        NUMBERS: "mend it, drop it",
-        DATES: "make numbers of them, drop it",
-        TIMES: "make numbers of them, drop it",
-        AMOUNTS: "leave out what stands beside the numbers, drop it",
-        DECIMALS: "set decimal to ',', drop it",
+        NUMBERS: "mend it",
+        DATES: "make numbers of them",
+        TIMES: "make numbers of them",
+        AMOUNTS: "leave out what stands beside the numbers",
+        DECIMALS: "set decimal to ','",
     }
     if kind == THOUSANDS:
         decimal = f" and decimal to {marks[-1]!r}" if marks[-1] == "," != marks[0] else ""
-        mend[THOUSANDS] = f"set thousands to {marks[0]!r}{decimal}, drop it"
+        mend[THOUSANDS] = f"set thousands to {marks[0]!r}{decimal}"
     listed = "list what stands for no value in missing, " if others else ""
-    return f"{listed}{mend[kind]}, or name it among categorical"
+    return f"{listed}{mend[kind]}"

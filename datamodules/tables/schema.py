@@ -136,6 +136,6 @@ def _is_numeric(column: pa.ChunkedArray, name: str, place: object) -> bool:
     except pa.ArrowInvalid:
         dress = dress_of(text)
         if dress:
-            raise ValueError(f"{place}: {name} has {dress}") from None
+            raise ValueError(f"{place}: {name} has {dress}, drop it, or name it among categorical") from None
         return False
     return True

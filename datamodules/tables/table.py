@@ -32,10 +32,13 @@ if TYPE_CHECKING:
 class Table(InMemoryDataModule):
     """Rows of your own CSV, TSV or Parquet file.
 
-    A value is the same in each of them: 1, 1.0 and "1", or true and "TRUE". Numbers are standardised with the training rows' mean and deviation, and categories become codes; see
-    :class:`~datamodules.tables.columns.Columns` for how a row looks. All of it, and the labels' order, is in the
-    checkpoint: ``predict`` on another file needs only the checkpoint and the file, whose columns may be in another
-    order and which needs no labels.
+    A value is the same in each of them: 1, 1.0 and "1", or true and "TRUE". Numbers are standardised with the training
+    rows' mean and deviation, and categories become codes; see :class:`~datamodules.tables.columns.Columns` for how a
+    row looks. All of it, and the labels' order, is in the checkpoint: ``predict`` on another file needs only the
+    checkpoint and the file, whose columns may be in another order and which needs no labels.
+
+    A column without a name, or one that pandas wrote as the rows' index, is left out. What is mostly numbers, amounts,
+    dates or times, but not written as numbers are, is refused with what to do.
 
     Args:
         views: one augmentation of rows a view.
@@ -160,12 +163,15 @@ class Table(InMemoryDataModule):
 
     def _read(self, files: Sequence[Path], named: Collection[str | None]) -> tuple[list[Part], list[str]]:
         """Every file and its columns, and the names of those of the first file that are its index."""
-        found = [read_table(path, self._layout, named) for path in files]
-        parts = [(path, table) for path, (table, _) in zip(files, found, strict=True)]
-        for path, table in parts:
+        parts: list[Part] = []
+        index: list[str] = []
+        for path in files:
+            table, left_out = read_table(path, self._layout, [*named, *(parts[0][1] if parts else ())])
             if not num_rows(table):
                 raise ValueError(f"{path} has columns, but no rows")
-        return parts, found[0][1]
+            index = index if parts else left_out
+            parts.append((path, table))
+        return parts, index
 
     def _learn(self, fitted: dict[str, Any]) -> None:
         self.classes: list[str] = fitted["classes"]
