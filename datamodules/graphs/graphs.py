@@ -14,7 +14,8 @@ from datamodules.graphs.base import GraphDataModule
 from datamodules.graphs.edges import clean_edges, node_features, warn_of_edges
 from datamodules.graphs.node_edge_tables import read_tables
 from datamodules.graphs.pyg import RawGraphs, from_data, read_file
-from datamodules.labels import classes_after, numbers_of, sorted_labels, warn_of_unknown
+from datamodules.labels import classes_after, numbers_of, sorted_labels, tell_unlabelled, warn_of_unknown
+from datamodules.reading.layout import Layout
 
 
 class Graphs(GraphDataModule):
@@ -37,6 +38,12 @@ class Graphs(GraphDataModule):
             perhaps ``label``, the graph's, and numbers, the node's features.
         edges: CSV or Parquet with a row for each edge: columns ``source`` and ``target``, and ``graph`` unless all
             nodes have different names. Undirected graphs have both directions.
+        delimiter: what stands between the values of text; None: tabs in ``.tsv``, commas else.
+        decimal: what stands before the decimals of numbers that are text.
+        thousands: what stands between the groups of their digits; None: nothing.
+        missing: texts that stand for a missing value; None: ``?``, ``NA``, ``N/A``, ``n/a``, ``NaN``, ``nan``,
+            ``null``, ``NULL``, ``None`` and ``<NA>``. Nothing always does. ``[]`` keeps them all as names.
+        max_gib: GiB that a table may take when it is unpacked; None: half of this machine's memory.
         max_degree: adds a node's degree, one-hot, with larger ones in the last column; None doesn't.
         held_out: fraction of the graphs that is set aside, half of it for validation and half for test; 0: all graphs
             train and all are evaluated, for protocols with folds of their own such as ``RBFSVM``.
@@ -56,6 +63,11 @@ class Graphs(GraphDataModule):
         edges: str | None = None,
         max_degree: int | None = None,
         held_out: float = 0.2,
+        delimiter: str | None = None,
+        decimal: str = ".",
+        thousands: str | None = None,
+        missing: Sequence[str] | None = None,
+        max_gib: float | None = None,
     ) -> None:
         given = [name for name, value in (("file", file), ("dataset", dataset), ("nodes", nodes)) if value is not None]
         if len(given) != 1 or (nodes is None) != (edges is None):
@@ -64,6 +76,7 @@ class Graphs(GraphDataModule):
         super().__init__(views, batch_size, 0, 0, max_degree, held_out)
         self.file, self.nodes, self.edges = (None if p is None else Path(p).expanduser() for p in (file, nodes, edges))
         self.dataset = dataset
+        self._layout = Layout(True, delimiter, decimal, thousands, missing, max_gib)
         raw = self._read()
         self.labels = raw.labels
         self.classes = sorted_labels({label for label in raw.labels if label is not None})
@@ -83,7 +96,7 @@ class Graphs(GraphDataModule):
         if self.file is not None:
             return read_file(self.file)
         if self.nodes is not None and self.edges is not None:
-            return read_tables(self.nodes, self.edges)
+            return read_tables(self.nodes, self.edges, self._layout)
         dataset: Any = self.dataset
         # by its length: iterating over a data set that doesn't raise IndexError would not end
         return from_data((dataset[i] for i in range(len(dataset))), type(dataset).__name__)
@@ -96,6 +109,7 @@ class Graphs(GraphDataModule):
         return self.pack(x, edge_index, raw.node_ptr, numbers_of(raw.labels, self.classes))
 
     def encode(self, samples: Samples) -> Samples:
+        tell_unlabelled(self._source, self.labels.count(None), len(self.labels), "graphs")
         warn_of_unknown(self._source, self.labels, self.classes)
         return Samples(samples.inputs, numbers_of(self.labels, self.classes), samples.splits)
 

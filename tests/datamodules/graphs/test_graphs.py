@@ -624,6 +624,78 @@ class TestTables:
         assert (data.classes, data.samples.target.tolist()) == (["9", "10"], [1, -1, 0])
 
 
+class TestTablesAsTheyAreWritten:
+    FRAME = frame(NODES)
+
+    @pytest.mark.parametrize("name", ["nodes.csv", "nodes.parquet"])
+    def test_the_index_of_rows_is_no_feature(self, name, tmp_path, caplog):
+        paths = tables(tmp_path)
+        shuffled = self.FRAME.set_axis([4, 2, 0, 1, 3])
+        getattr(shuffled, "to_csv" if name.endswith("csv") else "to_parquet")(tmp_path / name)
+        assert parts(load(nodes=str(tmp_path / name), edges=paths["edges"])) == TABLE
+        assert any("left out as the index of its rows" in line for line in caplog.messages)
+
+    def test_graphs_and_nodes_that_are_the_index(self, tmp_path):
+        paths = tables(tmp_path)
+        self.FRAME.set_index(["graph", "node"]).to_parquet(tmp_path / "nodes.parquet")
+        assert parts(load(nodes=str(tmp_path / "nodes.parquet"), edges=paths["edges"])) == TABLE
+
+    def test_a_feature_that_counts_the_rows(self, tmp_path, caplog):
+        nodes = "graph,node,key\n" + "".join(f"1,{number},{number}\n" for number in range(12))
+        load(**tables(tmp_path, nodes, "source,target\n"))
+        assert f"{tmp_path / 'nodes.csv'}: key counts the rows: leave it out, unless it says something of them" in (
+            caplog.messages
+        )
+
+    @pytest.mark.parametrize("kind", ["csv", "parquet"])
+    def test_labels_and_names_that_look_missing(self, kind, tmp_path, caplog):
+        nodes = pd.DataFrame({"graph": ["NA", "b", "c"], "node": [1, 2, 3], "label": ["None", "x", "y"]})
+        nodes = nodes if kind == "parquet" else nodes.to_csv(index=False)
+        paths = tables(tmp_path, nodes, "source,target\n1,1\n", kind)
+        assert "row 1: graph is missing" in complaint(**paths)
+        assert load(**paths, missing=[]).classes == ["None", "x", "y"]
+        caplog.clear()
+        assert load(**paths, missing=["None"]).samples.target.tolist() == [-1, 0, 1]
+        assert f"{paths['nodes']}: 1 of 3 graphs have no label: no score counts them" in caplog.messages
+
+    def test_truth_values_are_the_same_labels_in_text_and_parquet(self, tmp_path):
+        nodes = pd.DataFrame({"graph": [1, 2], "node": [1, 2], "label": [True, False], "ring": [True, False]})
+        text, packed = (
+            load(**tables(tmp_path / kind, content, "source,target\n1,1\n", kind))
+            for kind, content in (("csv", nodes.to_csv(index=False)), ("parquet", nodes))
+        )
+        assert text.classes == packed.classes == ["False", "True"]
+        assert text.samples.inputs.x.tolist() == packed.samples.inputs.x.tolist() == [[1], [0]]
+
+    def test_other_marks(self, tmp_path):
+        nodes = NODES.replace(",", ";").replace(".", ",").replace("10\n", "1.000\n")
+        edges = LINKS.replace(",", ";")
+        data = load(**tables(tmp_path, nodes, edges), delimiter=";", decimal=",", thousands=".")
+        assert parts(data) == [[[0.5, 1000], *TABLE_X[1:]], *TABLE[1:]]
+
+    def test_nodes_are_named_as_they_are_written(self, tmp_path):
+        data = load(**tables(tmp_path, "graph,node\n1,1.1\n1,1.10\n", "source,target\n1.1,1.10\n"))
+        assert data.samples.inputs.edge_index.tolist() == [[0], [1]]
+
+    def test_numbers_in_another_dress(self, tmp_path):
+        message = complaint(**tables(tmp_path, NODES.replace("0.5", '"1,163"')))
+        assert message.endswith(
+            "features are numbers, but weight has numbers with marks between thousands such as '1,163': set thousands "
+            "to ',', or leave it out"
+        )
+        message = complaint(
+            **tables(tmp_path, NODES.replace("0.5", "heavy").replace("1.5", "light").replace("2.5", "-"))
+        )
+        assert message.endswith(
+            "but weight is not: number its values ('heavy', 'light', '-' … (5 in all)), or leave it out"
+        )
+
+    def test_a_table_that_is_too_large(self, tmp_path):
+        message = complaint(**tables(tmp_path), max_gib=2**-30)
+        assert "nodes.csv takes" in message
+        assert "max_gib allows" in message
+
+
 class TestBadTables:
     @pytest.mark.parametrize(
         ("nodes", "expected"),
@@ -644,15 +716,16 @@ class TestBadTables:
             ("graph,id\n1,2\n", "needs columns graph, node; it has graph, id"),
             ("node\n1\n", "needs columns graph, node; it has node"),
             ("graph,node\n", "has no graphs: no row"),
-            ("", "is no CSV file"),
-            (b"\xff\xfe\x00\x01", "is no CSV file"),
-            ("graph,node\n1,2\n1,3,4\n1,5\n", "is no CSV file"),
+            ("", "Empty CSV file"),
+            (b"\xff\xfe\x00\x01", "is in UTF-16"),
+            ("graph,node\n1,2\n1,3,4\n1,5\n", "Row #3: Expected 2 columns, got 3"),
             (NODES.replace("7,2.5,2", ",2.5,2"), "row 3: graph is missing"),
             (NODES.replace("3,3.5,3", "3,3.5,"), "row 4: node is missing"),
             (NODES.replace("7,2.5,2", "7,2.5,1"), "row 3"),
             (NODES.replace("2.5", "heavy"), "weight is not"),
             (NODES.replace("2.5", ""), "row 3: weight is missing or not finite"),
-            (NODES.replace("2.5", "inf"), "row 3: weight is missing or not finite"),
+            (NODES.replace("2.5", "inf"), "row 3: weight is inf, infinite or too large"),
+            (NODES.replace("2.5", "1e39"), "row 3: weight is missing or not finite"),
             (NODES.replace("no,50", "no,"), "row 5: size is missing or not finite"),
             (NODES.replace("no,50", "yes,50"), "several labels"),
         ],
@@ -668,7 +741,7 @@ class TestBadTables:
         ("edges", "expected"),
         [
             ("from,to\n1,2\n", "needs columns source, target; it has from, to"),
-            ("", "is no CSV file"),
+            ("", "Empty CSV file"),
             ("source,target\n1,2\n,1\n", "row 2: source is missing"),
             ("source,target\n1,2\n1,\n", "row 2: target is missing"),
             ("graph,source,target\n7,1,2\n,1,2\n", "row 2: graph is missing"),
