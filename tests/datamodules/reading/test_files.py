@@ -126,11 +126,16 @@ def test_parquet_keeps_its_types(tmp_path):
         ("a;b (x,y)\n1;2\n", "t.csv", {}, "seems to have no commas, but semicolons"),
         (b"PAR1....", "t.csv", {}, "t.csv is a Parquet file: name it .parquet"),
         (b"PK\x03\x04....", "t.csv", {}, "t.csv is a zip archive or a spreadsheet"),
-        (gzip.compress(b"a,b\n1,2\n"), "t.csv", {}, "t.csv is compressed by gzip: name it .gz"),
+        (gzip.compress(b"a,b\n1,2\n", mtime=0), "t.csv", {}, "t.csv is compressed by gzip: name it .gz"),
         ('a,b\n1,"' + "x\n" * 2**20, "t.csv", {}, "perhaps since a quotation mark isn't closed"),
         (",\n1,2\n", "t.csv", {}, "t.csv has no columns beside the index of its rows"),
         (b"a,b\n1,2\n", "t.csv.gz", {}, "no table of text or damaged"),
-        (gzip.compress(b"a,b\n1,2\n" * 1000, mtime=0)[:-20], "t.csv.gz", {}, "no table of text or damaged: Truncated"),
+        (
+            gzip.compress(b"a,b\n1,2\n" * 1000, mtime=0)[:-20],
+            "t.csv.gz",
+            {},
+            "no table of text or damaged: Truncated",
+        ),
         (b"a,b\n1,2\n" * 9, "t.parquet", {}, "no Parquet file or damaged"),
     ],
 )
