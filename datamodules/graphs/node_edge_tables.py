@@ -18,7 +18,7 @@ from datamodules.reading.dress import dress_of
 from datamodules.reading.files import read_table
 from datamodules.reading.index_columns import counts_rows
 from datamodules.reading.layout import Layout
-from datamodules.reading.values import floats_of, is_text, text_of
+from datamodules.reading.values import all_numbers, floats_of, is_text, text_of
 
 log = logging.getLogger(__name__)
 
@@ -133,17 +133,13 @@ def _numbers(column: pa.ChunkedArray, name: str, path: Path) -> pa.ChunkedArray:
     text = text_of(column)
     if pc.all(pc.is_in(text, pa.array(["True", "False", None], pa.string()))).as_py():
         return pc.equal(text, "True")
-    try:
-        pc.cast(text, pa.float64())
-    except pa.ArrowInvalid:
-        dress = dress_of(text)
-        if dress:
-            raise ValueError(f"{path}: features are numbers, but {name} has {dress}, or leave it out") from None
-        shown = some([repr(value) for value in text.drop_null().unique().to_pylist()])
-        raise ValueError(
-            f"{path}: features are numbers, but {name} is not: number its values ({shown}), or leave it out"
-        ) from None
-    return text
+    if all_numbers(text):
+        return text
+    dress = dress_of(text)
+    if dress:
+        raise ValueError(f"{path}: features are numbers, but {name} has {dress}, or leave it out")
+    shown = some([repr(value) for value in text.drop_null().unique().to_pylist()])
+    raise ValueError(f"{path}: features are numbers, but {name} is not: number its values ({shown}), or leave it out")
 
 
 def _labels(table: pd.DataFrame, path: Path) -> list[Any]:

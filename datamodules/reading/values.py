@@ -76,6 +76,18 @@ def _replaced(text: pa.ChunkedArray, written: pa.Array, forms: Sequence[str]) ->
     return pc.take(pa.array(forms, pa.string()), pc.index_in(text, written, skip_nulls=True))
 
 
+def all_numbers(text: pa.ChunkedArray) -> bool:
+    """Whether all values of a column of text are numbers, those that are missing apart."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    try:
+        pc.cast(text, pa.float64())
+    except pa.ArrowInvalid:
+        return False
+    return True
+
+
 def floats_of(column: pa.ChunkedArray, name: str, place: object) -> NDArray[np.float64]:
     """Values of a numeric column, NaN where missing, ``[M]``.
 

@@ -11,7 +11,7 @@ import numpy as np
 from datamodules.labels import some
 from datamodules.reading.dress import dress_of
 from datamodules.reading.index_columns import counts_rows
-from datamodules.reading.values import floats_of, is_text, text_of
+from datamodules.reading.values import all_numbers, floats_of, is_text, text_of
 from datamodules.tables.columns import Columns
 
 log = logging.getLogger(__name__)
@@ -122,20 +122,16 @@ def _check_type(column: pa.ChunkedArray, name: str, place: object) -> None:
 def _is_numeric(column: pa.ChunkedArray, name: str, place: object) -> bool:
     """Whether a column holds numbers, perhaps as text."""
     import pyarrow as pa
-    import pyarrow.compute as pc
 
     if pa.types.is_null(column.type) or pa.types.is_boolean(column.type) or pa.types.is_dictionary(column.type):
         return False
     if not is_text(column.type):
         return True
-    text = column.drop_null()
-    if not len(text):
+    if column.null_count == len(column):
         return False
-    try:
-        pc.cast(text, pa.float64())
-    except pa.ArrowInvalid:
-        dress = dress_of(text)
-        if dress:
-            raise ValueError(f"{place}: {name} has {dress}, drop it, or name it among categorical") from None
-        return False
-    return True
+    if all_numbers(column):
+        return True
+    dress = dress_of(column)
+    if dress:
+        raise ValueError(f"{place}: {name} has {dress}, drop it, or name it among categorical")
+    return False
