@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from lightning_renyicl import provenance
-from lightning_renyicl.tables.running.lock import lock
+from lightning_renyicl.lock import lock
 from lightning_renyicl.tables.training import Run, Status, Training, only_in_test, status
 
 BASE = "configs/base.yaml"
