@@ -16,6 +16,7 @@ from lightning.pytorch.accelerators import CPUAccelerator
 from lightning.pytorch.cli import LightningArgumentParser, LightningCLI
 from lightning.pytorch.utilities import rank_zero_info, rank_zero_only
 
+from lightning_renyicl.callbacks.result_json import scores
 from lightning_renyicl.checkpoints import check_parts, read_checkpoint
 from lightning_renyicl.cli.defaults import add_defaults
 from lightning_renyicl.cli.parser import check_configurations
@@ -137,10 +138,10 @@ class RenyiCLI(LightningCLI):
         if result is None:
             return
         folder.check_data(result)
-        scores = ", ".join(
+        found = ", ".join(
             f"{name} {'not finite' if value is None else f'{value:.4f}'}" for name, value in result["metrics"].items()
         )
-        rank_zero_info(f"{folder.path} is finished ({scores or 'no scores'}); --fresh true starts over")
+        rank_zero_info(f"{folder.path} is finished ({found or 'no scores'}); --fresh true starts over")
         sys.exit(0)
 
     def _root(self, config: Any) -> Path:
@@ -165,6 +166,8 @@ class RenyiCLI(LightningCLI):
     def instantiate_trainer(self, **kwargs: Any) -> Trainer:
         """Adds what every run has, see :func:`add_defaults`."""
         config = self.config_init[self.subcommand].trainer
+        own = config.callbacks if isinstance(config.callbacks, list) else [config.callbacks]
+        self._own_callbacks = [each for each in own if each is not None]
         self.trainer_defaults["callbacks"] += add_defaults(config, str(self.subcommand), self.folder)
         trainer = super().instantiate_trainer(**kwargs)
         if config.sync_batchnorm and trainer.world_size > 1 and isinstance(trainer.accelerator, CPUAccelerator):
@@ -190,17 +193,25 @@ class RenyiCLI(LightningCLI):
 
     def after_validate(self) -> None:
         """Refuses an evaluation of nothing."""
-        check_batches("validate", self.trainer.num_val_batches)
+        self._check_evaluation(self.trainer.num_val_batches)
 
     def after_test(self) -> None:
         """Refuses an evaluation of nothing."""
-        check_batches("test", self.trainer.num_test_batches)
+        self._check_evaluation(self.trainer.num_test_batches)
 
-
-def check_batches(subcommand: str, batches: list[int | float]) -> None:
-    """Raises ValueError if there was no batch."""
-    if not sum(batches):
-        raise ValueError(f"{subcommand} had no batch: no sample is in its split, see data.held_out, or none left")
+    def _check_evaluation(self, batches: list[int | float]) -> None:
+        """Raises ValueError if there was no batch, or no score."""
+        if not sum(batches):
+            raise ValueError(
+                f"{self.subcommand} had no batch: no sample is in its split, see data.held_out, or none left"
+            )
+        if not scores(self.trainer) and not self.trainer.fast_dev_run:  # type: ignore[attr-defined]
+            named = [type(each).__name__ for each in self._own_callbacks]
+            why = f"{', '.join(named)} reported none" if named else "no protocol is named, by the checkpoint or otherwise"
+            raise ValueError(
+                f"{self.subcommand} found no score: {why}; --config configs/eval/features.yaml or "
+                "--trainer.callbacks OnlineProbe evaluates features"
+            )
 
 
 def restarted() -> bool:

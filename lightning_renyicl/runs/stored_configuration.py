@@ -67,6 +67,8 @@ def stored_sections(args: list[str]) -> tuple[dict[str, Any], Path | None]:
         stored["model"]["init_args"].pop(name, None)
     folder = folder_of(path, checkpoint)
     found, origin = stored_callbacks(checkpoint, path, folder) if args[0] in ("validate", "test") else (None, "")
+    if not isinstance(found, (list, dict, NoneType)):
+        raise ValueError(f"{origin}: trainer.callbacks is no list")
     if (values_of(args, "--trust_checkpoint") or ["false"])[-1].lower() not in ("true", "yes"):
         trust = Trust(source, REMEDY, named=named_by_user(args))
         for section, content in stored.items():
