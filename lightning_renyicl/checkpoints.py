@@ -79,5 +79,6 @@ def culprit(error: Exception) -> str:
     text = str(error)
     for before in ("Unsupported global: GLOBAL ", "Unsupported class ", "Trying to load unsupported GLOBAL "):
         if before in text:
-            return f"it holds {text.partition(before)[2].split()[0]}, which is code, where only tensors, numbers and text are read"
+            name = text.partition(before)[2].split()[0]
+            return f"it holds {name}, which is code, where only tensors, numbers and text are read"
     return text.partition("\n")[0]

@@ -7,12 +7,12 @@ import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field, is_dataclass
 from datetime import timedelta
 from importlib import import_module
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints, is_typeddict
 
 import yaml
 
@@ -119,14 +119,15 @@ class Trust:
             for key, item in value.items():
                 self.check(item, annotation, f"{place}.{str(key)[:80]}", depth + 1)
         else:
-            records = [leaf for leaf in _leaves(annotation) if is_dataclass(leaf) and isinstance(leaf, type)]
+            records = [leaf for leaf in _leaves(annotation) if is_dataclass(leaf) or is_typeddict(leaf)]
             self._check_arguments(value, records[0] if records else None, place, depth)
 
     def _check_arguments(self, arguments: dict[Any, Any], owner: type | None, place: str, depth: int) -> None:
         for key, item in arguments.items():
             if not isinstance(key, str) or not key.isidentifier() or key.startswith("__"):
                 raise ValueError(f"{self.source}: {place} has an argument named {str(key)[:80]!r}")
-            self.check(item, None if owner is None else expected_type(owner, key), f"{place}.{key}", depth + 1)
+            if owner is None or item is None or item != _own_default(owner, key):
+                self.check(item, None if owner is None else expected_type(owner, key), f"{place}.{key}", depth + 1)
 
     def _check_text(self, value: str, annotation: Any, place: str, depth: int) -> None:
         leaves = _leaves(annotation)
@@ -140,9 +141,8 @@ class Trust:
 
 def expected_type(owner: type, name: str) -> Any:
     """The annotation of a constructor's argument, also of one that it hands on to a base class; None if unknown."""
-    if is_dataclass(owner):
-        hints = _hints(owner)
-        return hints.get(name) if name in {each.name for each in fields(owner)} else None
+    if is_dataclass(owner) or is_typeddict(owner):
+        return _hints(owner).get(name)
     for base in owner.__mro__:
         constructor = base.__dict__.get("__init__")
         if constructor is None:
@@ -153,6 +153,13 @@ def expected_type(owner: type, name: str) -> Any:
         if not any(each.kind is inspect.Parameter.VAR_KEYWORD for each in parameters.values()):
             return None
     return None
+
+
+def _own_default(owner: type, name: str) -> str | None:
+    """The path of the function that an argument is where none is given; None of others."""
+    parameter = None if is_typeddict(owner) else inspect.signature(owner).parameters.get(name)
+    default = None if parameter is None else parameter.default
+    return f"{default.__module__}.{default.__qualname__}" if inspect.isfunction(default) else None
 
 
 def names_in(tree: Any) -> Iterator[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, get_args
 
 import numpy as np
 import torch
@@ -23,6 +23,18 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     Part: TypeAlias = tuple[Path, dict[str, pa.ChunkedArray]]
+
+
+class Fitted(TypedDict):
+    """What a table learnt from training rows.
+
+    Attributes:
+        classes: the labels, in order.
+        columns: how columns become numbers.
+    """
+
+    classes: list[str]
+    columns: Columns
 
 
 class Table(InMemoryDataModule):
@@ -69,7 +81,7 @@ class Table(InMemoryDataModule):
         header: bool = True,
         delimiter: str | None = None,
         held_out: float = 0.2,
-        fitted: dict[str, Any] | None = None,
+        fitted: Fitted | None = None,
     ) -> None:
         super().__init__(views, batch_size, num_classes=0)
         if not 0 < held_out < 1:
@@ -89,7 +101,7 @@ class Table(InMemoryDataModule):
             splits = self._split(labels, num_rows(table), classes)
             features = {name: column for name, column in table.items() if name not in (target, *drop)}
             columns = fit_columns(features, splits["train"].numpy(), categorical, impute, place)
-            fitted = {"classes": classes, "columns": columns.to_dict()}
+            fitted = {"classes": classes, "columns": columns}
             self._loaded = Samples(parts, labels, splits)
         self._learn(fitted)
 
@@ -138,9 +150,10 @@ class Table(InMemoryDataModule):
     def _read(self, files: Sequence[Path]) -> list[Part]:
         return [(path, read_table(path, *self._layout)) for path in files]
 
-    def _learn(self, fitted: dict[str, Any]) -> None:
+    def _learn(self, fitted: Fitted | dict[str, Any]) -> None:
         self.classes: list[str] = fitted["classes"]
-        self.columns = Columns(**fitted["columns"])
+        columns = fitted["columns"]
+        self.columns = columns if isinstance(columns, Columns) else Columns(**columns)
         self.num_classes = len(self.classes)
         self.in_features = self.columns.in_features
         self.cardinalities = self.columns.cardinalities

@@ -55,7 +55,10 @@ class AtomicCheckpointIO(TorchCheckpointIO):
         # of one name for all processes: what kills leave behind doesn't add up
         with replacing(place, Path(f"{place}.part")) as partial:
             with partial.open("wb") as file:
-                torch.save(checkpoint, file)
+                try:
+                    torch.save(checkpoint, file)
+                except RuntimeError as error:  # torch's end of a file that could not be written
+                    raise (error.__context__ if isinstance(error.__context__, OSError) else error) from None
                 file.flush()
                 os.fsync(file.fileno())  # before the name is its own: a machine that loses power has one of the two
             if place.resolve() == self._keeps and place.exists():

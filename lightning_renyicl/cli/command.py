@@ -207,7 +207,9 @@ class RenyiCLI(LightningCLI):
             )
         if not scores(self.trainer) and not self.trainer.fast_dev_run:  # type: ignore[attr-defined]
             named = [type(each).__name__ for each in self._own_callbacks]
-            why = f"{', '.join(named)} reported none" if named else "no protocol is named, by the checkpoint or otherwise"
+            why = (
+                f"{', '.join(named)} reported none" if named else "no protocol is named, by the checkpoint or otherwise"
+            )
             raise ValueError(
                 f"{self.subcommand} found no score: {why}; --config configs/eval/features.yaml or "
                 "--trainer.callbacks OnlineProbe evaluates features"

@@ -17,7 +17,7 @@ from lightning_renyicl.atomic import write_text
 from lightning_renyicl.callbacks import AtomicCheckpointIO, EmbeddingWriter, LastCheckpoint, ResultJson
 from lightning_renyicl.runs.folder import RunFolder
 from lightning_renyicl.runs.logger import ContinuedCSVLogger
-from lightning_renyicl.runs.stored_configuration import RUN
+from lightning_renyicl.runs.stored_configuration import FITTED, RUN
 
 
 class RunConfig(SaveConfigCallback):
@@ -26,9 +26,11 @@ class RunConfig(SaveConfigCallback):
     def save_config(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
         folder = Path(trainer.default_root_dir)
         folder.mkdir(parents=True, exist_ok=True)
-        # as a configuration to run again, not as this call: nothing is to be deleted or loaded by it
+        # as a configuration to run again, not as this call: nothing is deleted, loaded or kept from elsewhere by it
         config = self.config.clone()
         config.fresh, config.fixed_folder, config.trust_checkpoint, config.ckpt_path = False, False, False, None
+        if FITTED in (config.data.get("init_args") or {}):
+            config.data.init_args[FITTED] = None
         # whole or not at all: half a configuration would pass for another one
         write_text(folder / "config.yaml", self.parser.dump(config, skip_unset=False))
 

@@ -63,7 +63,7 @@ def main() -> None:
     try:
         run()
     except SIGTERMException:
-        sys.exit(128 + signal.SIGTERM if rank_zero_only.rank == 0 else 0)
+        sys.exit(128 + signal.SIGTERM if rank_zero_only.rank == 0 else 0)  # type: ignore[attr-defined]
     except (OSError, ValueError, ModuleNotFoundError, MisconfigurationException, RuntimeError) as error:
         message = str(error)
         if isinstance(error, RuntimeError):

@@ -81,8 +81,8 @@ class StoredModule(LightningModule):
         before, now = (_class(arguments.get("optimizer")) for arguments in (self._before, self.hparams))
         if self._before and before != now:
             raise ValueError(
-                f"model.optimizer is {now}, which cannot go on from the checkpoint's {before}: keep that class, or train "
-                "anew without --ckpt_path"
+                f"model.optimizer is {now}, which cannot go on from the checkpoint's {before}: keep that class, or "
+                "train anew without --ckpt_path"
             )
         if "lr" in self._changes():
             checkpoint["lr_schedulers"] = []

@@ -43,7 +43,8 @@ def take(folder: Path) -> ExitStack:
                 if error.errno in _WITHOUT_LOCKS:
                     rank_zero_warn(f"{path} cannot be locked: nothing keeps a second process from training there")
                     return ExitStack()
-                raise OSError(error.errno, f"{error.strerror} (another --trainer.default_root_dir?)", folder) from error
+                text = f"{error.strerror} (another --trainer.default_root_dir?)"
+                raise OSError(error.errno, text, str(folder)) from error
             if descriptor is not None:
                 stack.callback(path.unlink, missing_ok=True)
                 os.ftruncate(descriptor, 0)
@@ -60,7 +61,7 @@ def take(folder: Path) -> ExitStack:
 def first_process() -> bool:
     """Whether this process is the first one of its run, over all machines."""
     node = os.environ.get("NODE_RANK", os.environ.get("GROUP_RANK", "0"))
-    return rank_zero_only.rank == 0 and node == "0"
+    return rank_zero_only.rank == 0 and node == "0"  # type: ignore[attr-defined]
 
 
 def holder(path: Path) -> tuple[int, str]:

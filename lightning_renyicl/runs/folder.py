@@ -59,7 +59,7 @@ class RunFolder:
         Raises:
             ValueError: no checkpoint that is there is whole.
         """
-        reasons = []
+        reasons: list[str] = []
         for path in self.checkpoints:
             reason = damage(path)
             if reason is None:

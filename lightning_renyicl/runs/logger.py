@@ -37,7 +37,7 @@ class ContinuedCSVLogger(Logger):
         self._path = Path(folder) / "metrics.csv"
         self._rows: list[Row] = []  # that are not in the file
         self._columns: list[str] = []  # of the file
-        self._earlier = read_rows(self._path) if rank_zero_only.rank == 0 else []
+        self._earlier = read_rows(self._path) if rank_zero_only.rank == 0 else []  # type: ignore[attr-defined]
 
     @property
     def name(self) -> str:

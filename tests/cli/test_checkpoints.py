@@ -11,7 +11,6 @@ import pytest
 import torch
 
 from datamodules import FakeTable
-from lightning_renyicl import cli
 from lightning_renyicl.modules import TabularModule
 
 # what a cluster's scheduler sets for one task

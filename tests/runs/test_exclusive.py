@@ -14,13 +14,17 @@ import pytest
 from lightning_renyicl.runs import exclusive
 from lightning_renyicl.runs.exclusive import take
 
+# as `take` does, without what that imports
 HOLDER = """
-import sys
+import os, socket, sys
 from pathlib import Path
-from lightning_renyicl.runs.exclusive import take
-with take(Path(sys.argv[1])):
+from lightning_renyicl.lock import lock
+path = Path(sys.argv[1]) / ".lock"
+with lock(path) as descriptor:
+    os.write(descriptor, f"{os.getpid()} {socket.gethostname()}".encode())
     print("has it", flush=True)
     sys.stdin.read()
+    path.unlink()
 """
 
 

@@ -85,7 +85,14 @@ def test_a_last_line_that_was_cut_is_left_out(tmp_path, end):
 
 @pytest.mark.parametrize(
     "content",
-    [b"\x00\xff\xfe\x80", b"a,b\n1,2\n", b"loss,step\n1.0\n", b"loss,step\n1,2,3\n", b"loss,step\n1,x\n", b"\x89PNG\r\n"],
+    [
+        b"\x00\xff\xfe\x80",
+        b"a,b\n1,2\n",
+        b"loss,step\n1.0\n",
+        b"loss,step\n1,2,3\n",
+        b"loss,step\n1,x\n",
+        b"\x89PNG\r\n",
+    ],
 )
 def test_a_file_that_is_no_log(tmp_path, content):
     (tmp_path / "metrics.csv").write_bytes(content)
