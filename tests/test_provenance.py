@@ -175,10 +175,10 @@ class TestChangedFolder:
 
 
 class Idle(LightningModule):
-    """Validates nothing."""
+    """Validates next to nothing."""
 
     def validation_step(self, batch, batch_idx):
-        pass
+        self.log("protocol/score", 1.0, batch_size=1)
 
 
 class TestResult:
