@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import torch
 from numpy.typing import NDArray
@@ -29,6 +31,19 @@ def stratified_split(
 
     labels = target[torch.from_numpy(index)].numpy()
     labelled = len(labels) > 0 and labels.min() >= 0
-    parts = train_test_split(index, test_size=fraction, random_state=0, stratify=labels if labelled else None)
+    try:
+        parts = train_test_split(index, test_size=fraction, random_state=0, stratify=labels if labelled else None)
+    except ValueError as error:
+        raise ValueError(_reason(labels if labelled else labels[:0], fraction, len(index))) from error
     stay, aside = map(np.sort, parts) if in_order else parts
     return stay, aside
+
+
+def _reason(labels: NDArray[np.int64], fraction: float, count: int) -> str:
+    """Why samples cannot be split, of which ``labels`` are empty unless all have one."""
+    classes, sizes = np.unique(labels, return_counts=True)
+    if 1 in sizes:
+        return "there is one sample of a class"
+    aside = fraction if isinstance(fraction, int) else math.ceil(fraction * count)
+    sides = f"{aside:,} and {max(count - aside, 0):,} of {count:,} samples"
+    return f"{sides} are too few for {len(classes):,} classes" if len(classes) > 1 else f"{sides} leave one side empty"

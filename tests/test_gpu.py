@@ -101,9 +101,9 @@ def photographs(n=256):
 def test_randaugment_is_that_of_the_processor():
     images = photographs().mul(255).byte()
     draws = RandAugment(1, 10, probability=1).draw(len(images), torch.Generator().manual_seed(0))
-    drawn = draws.operation[0], draws.argument[0], draws.cubic[0]
-    ours = augment(images.cuda(), *drawn).cpu().int()
-    difference = (ours - augment(images, *drawn).int()).abs()
+    drawn, fill = (draws.operation[0], draws.argument[0], draws.cubic[0]), torch.full((3, 1, 1), 128).byte()
+    ours = augment(images.cuda(), *drawn, fill.cuda()).cpu().int()
+    difference = (ours - augment(images, *drawn, fill).int()).abs()
     assert (difference > 0).float().mean() < 1e-3  # sums are rounded elsewhere
     assert difference.max() <= 1
 

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 
 import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import functional as F
+
+from datamodules.room import check_room
+
+log = logging.getLogger(__name__)
 
 
 def clean_edges(edge_index: Tensor, num_nodes: int) -> Tensor:
@@ -25,13 +30,39 @@ def clean_edges(edge_index: Tensor, num_nodes: int) -> Tensor:
     return torch.stack((ordered - sink * num_nodes, sink))
 
 
+def warn_of_edges(place: object, edge_index: Tensor, num_nodes: int) -> None:
+    """Warns of graphs that all lack edges, and of edges that are all given in one direction only.
+
+    Args:
+        place: where the data lies, for messages.
+        edge_index: ends of the edges, which are no self-loops, ``[2, edges]``.
+        num_nodes: nodes of all graphs.
+    """
+    source, sink = edge_index.numpy()
+    if not len(sink):
+        log.warning("%s: no graph has an edge, so that only nodes are learnt from", place)
+        return
+    keys, reverse = sink * num_nodes + source, source * num_nodes + sink
+    if not ((keys == reverse[0]).any() or np.isin(reverse, keys).any()):  # the first is nearly always enough
+        log.warning(
+            "%s: no edge has its reverse, so that nodes see only those from which an edge leads to them: give edges of "
+            "undirected graphs in both directions",
+            place,
+        )
+
+
 def edge_ptr_of(sink: Tensor, node_ptr: Tensor) -> Tensor:
     """The first edge of every graph and, last, the number of edges, for edges in the order of ``sink``, ``[M + 1]``."""
     return torch.searchsorted(sink.contiguous(), node_ptr)
 
 
 def one_hot_degree(sink: Tensor, num_nodes: int, largest: int) -> Tensor:
-    """How many edges lead to a node, one-hot, the last column for ``largest`` and more, ``[nodes, largest + 1]``."""
+    """How many edges lead to a node, one-hot, the last column for ``largest`` and more, ``[nodes, largest + 1]``.
+
+    Raises:
+        ValueError: more numbers than data may be.
+    """
+    check_room(f"degrees of {num_nodes:,} nodes up to {largest:,}, one-hot,", 8 * num_nodes * (largest + 1))
     return F.one_hot(sink.bincount(minlength=num_nodes).clamp_max(largest), largest + 1).float()
 
 

@@ -11,10 +11,11 @@ from torch.utils.data import Dataset
 from datamodules.augmentations.base import Augmentation
 from datamodules.base import Samples
 from datamodules.graphs.base import GraphDataModule
-from datamodules.graphs.edges import clean_edges, node_features
+from datamodules.graphs.edges import clean_edges, node_features, warn_of_edges
 from datamodules.graphs.node_edge_tables import read_tables
 from datamodules.graphs.pyg import RawGraphs, from_data, read_file
-from datamodules.labels import classes_after, numbers_of, sorted_labels, warn_of_unknown
+from datamodules.labels import classes_after, numbers_of, sorted_labels, tell_unlabelled, warn_of_unknown
+from datamodules.reading.layout import Layout
 
 
 class Graphs(GraphDataModule):
@@ -22,9 +23,10 @@ class Graphs(GraphDataModule):
 
     Node features ``x`` are used as they are, and are a constant 1 where there are none. Labels, whole numbers ``y`` or
     in tables any values, are for evaluation alone and may be missing (−1 in ``y``, unless there is only one other);
-    where ``y`` is no class, none are used. Features of edges are not used; duplicate edges and self-loops are left out.
-    A checkpoint keeps the labels in the order of their numbers, so that another file may lack some of them; one that
-    the checkpoint doesn't know counts as unknown.
+    where ``y`` is no class, none are used. Edges are ``edge_index``, or without it a sparse adjacency ``adj_t`` or
+    ``adj``, as ``ToSparseTensor`` leaves it. Features of edges are not used; duplicate edges and self-loops are left
+    out. A checkpoint keeps the labels in the order of their numbers, so that another file may lack some of them; one
+    that the checkpoint doesn't know counts as unknown.
 
     Args:
         views: one augmentation of graphs a view.
@@ -36,6 +38,12 @@ class Graphs(GraphDataModule):
             perhaps ``label``, the graph's, and numbers, the node's features.
         edges: CSV or Parquet with a row for each edge: columns ``source`` and ``target``, and ``graph`` unless all
             nodes have different names. Undirected graphs have both directions.
+        delimiter: what stands between the values of text; None: tabs in ``.tsv``, commas else.
+        decimal: what stands before the decimals of numbers that are text.
+        thousands: what stands between the groups of their digits; None: nothing.
+        missing: texts that stand for a missing value; None: ``?``, ``NA``, ``N/A``, ``n/a``, ``NaN``, ``nan``,
+            ``null``, ``NULL``, ``None`` and ``<NA>``. Nothing always does. ``[]`` keeps them all as names.
+        max_gib: GiB that a table may take when it is unpacked; None: half of this machine's memory.
         max_degree: adds a node's degree, one-hot, with larger ones in the last column; None doesn't.
         held_out: fraction of the graphs that is set aside, half of it for validation and half for test; 0: all graphs
             train and all are evaluated, for protocols with folds of their own such as ``RBFSVM``.
@@ -55,6 +63,11 @@ class Graphs(GraphDataModule):
         edges: str | None = None,
         max_degree: int | None = None,
         held_out: float = 0.2,
+        delimiter: str | None = None,
+        decimal: str = ".",
+        thousands: str | None = None,
+        missing: Sequence[str] | None = None,
+        max_gib: float | None = None,
     ) -> None:
         given = [name for name, value in (("file", file), ("dataset", dataset), ("nodes", nodes)) if value is not None]
         if len(given) != 1 or (nodes is None) != (edges is None):
@@ -63,6 +76,7 @@ class Graphs(GraphDataModule):
         super().__init__(views, batch_size, 0, 0, max_degree, held_out)
         self.file, self.nodes, self.edges = (None if p is None else Path(p).expanduser() for p in (file, nodes, edges))
         self.dataset = dataset
+        self._layout = Layout(True, delimiter, decimal, thousands, missing, max_gib)
         raw = self._read()
         self.labels = raw.labels
         self.classes = sorted_labels({label for label in raw.labels if label is not None})
@@ -82,7 +96,7 @@ class Graphs(GraphDataModule):
         if self.file is not None:
             return read_file(self.file)
         if self.nodes is not None and self.edges is not None:
-            return read_tables(self.nodes, self.edges)
+            return read_tables(self.nodes, self.edges, self._layout)
         dataset: Any = self.dataset
         # by its length: iterating over a data set that doesn't raise IndexError would not end
         return from_data((dataset[i] for i in range(len(dataset))), type(dataset).__name__)
@@ -90,10 +104,12 @@ class Graphs(GraphDataModule):
     def _prepared(self, raw: RawGraphs) -> Samples:
         nodes = int(raw.node_ptr[-1])
         edge_index = clean_edges(raw.edge_index, nodes)
+        warn_of_edges(self._source, edge_index, nodes)
         x = node_features([] if raw.x is None else [raw.x], edge_index[1], nodes, self.max_degree)
         return self.pack(x, edge_index, raw.node_ptr, numbers_of(raw.labels, self.classes))
 
     def encode(self, samples: Samples) -> Samples:
+        tell_unlabelled(self._source, self.labels.count(None), len(self.labels), "graphs")
         warn_of_unknown(self._source, self.labels, self.classes)
         return Samples(samples.inputs, numbers_of(self.labels, self.classes), samples.splits)
 

@@ -2,26 +2,36 @@
 
 from __future__ import annotations
 
-import zlib
-from collections.abc import Sequence
+import logging
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 
 from datamodules.graphs.pyg import RawGraphs
+from datamodules.labels import some
+from datamodules.reading.dress import dress_of
+from datamodules.reading.files import read_table
+from datamodules.reading.index_columns import counts_rows
+from datamodules.reading.layout import Layout
+from datamodules.reading.values import floats_of, is_text, text_of
+
+log = logging.getLogger(__name__)
 
 if TYPE_CHECKING:
     import pandas as pd
+    import pyarrow as pa
 
 NODES = ("graph", "node", "label")
 EDGES = ("graph", "source", "target")
-"""Columns whose values are names: 1, "1" and 1.0 are the same, 1 and 01 are not."""
+"""Columns whose values are names, see :func:`~datamodules.text_form.text_form`."""
 
 
-def read_tables(nodes: Path, edges: Path) -> RawGraphs:
+def read_tables(nodes: Path, edges: Path, layout: Layout) -> RawGraphs:
     """Graphs from a table of nodes and one of edges, as :class:`~datamodules.graphs.graphs.Graphs` describes them.
 
     Graphs and nodes come in the order in which the table of nodes first names them.
@@ -32,7 +42,10 @@ def read_tables(nodes: Path, edges: Path) -> RawGraphs:
     """
     import pandas as pd
 
-    node_table, edge_table = _read(nodes, NODES, NODES[:2]), _read(edges, EDGES, EDGES[1:])
+    node_columns, _ = read_table(nodes, layout, NODES)
+    edge_columns, _ = read_table(edges, layout, EDGES)
+    node_table = _names(node_columns, nodes, NODES, NODES[:2])
+    edge_table = _names(edge_columns, edges, EDGES, EDGES[1:])
     if not len(node_table):
         raise ValueError(f"{nodes} has no graphs: no row")
     numbers, names = pd.factorize(node_table["graph"])
@@ -60,7 +73,7 @@ def read_tables(nodes: Path, edges: Path) -> RawGraphs:
     strays = (owner[order[edge_index[0]]] != owner[order[edge_index[1]]]).nonzero()
     if len(strays):
         raise ValueError(f"{edges}, row {int(strays[0]) + 1}: the edge joins two graphs")
-    x = _features(node_table, nodes)
+    x = _features(node_columns, nodes)
     return RawGraphs(
         None if x is None else x[order],
         edge_index,
@@ -69,51 +82,68 @@ def read_tables(nodes: Path, edges: Path) -> RawGraphs:
     )
 
 
-def _read(path: Path, names: Sequence[str], needed: Sequence[str]) -> pd.DataFrame:
-    """A CSV or Parquet file with at least the needed columns; names are text."""
+def _names(
+    table: Mapping[str, pa.ChunkedArray], path: Path, names: Sequence[str], needed: Sequence[str]
+) -> pd.DataFrame:
+    """The columns that are names, as text; at least the needed ones."""
     import pandas as pd
 
-    kind = "Parquet" if path.suffix.lower() in (".parquet", ".pq") else "CSV"
-    text = dict.fromkeys(names, "str")
-    try:
-        table = pd.read_parquet(path) if kind == "Parquet" else pd.read_csv(path, dtype=text, skipinitialspace=True)
-    except (ValueError, OSError, EOFError, zlib.error) as error:  # what parsers and decompressors raise
-        if isinstance(error, OSError) and error.errno is not None:  # damaged data have none
-            raise
-        raise ValueError(f"{path} is no {kind} file or damaged: {' '.join(str(error).split())}") from error
-    if kind == "CSV" and not isinstance(table.index, pd.RangeIndex):
-        raise ValueError(f"{path} has rows with more values than the {len(table.columns)} columns of its first line")
-    if not set(needed) <= set(table.columns):
-        raise ValueError(f"{path} needs columns {', '.join(needed)}; it has {', '.join(map(str, table.columns))}")
-    for name in set(names).intersection(table.columns):
-        table[name] = _text(table[name])
-        empty = table[name].isna().to_numpy()
-        if name != "label" and empty.any():
+    if not set(needed) <= set(table):
+        raise ValueError(f"{path} needs columns {', '.join(needed)}; it has {some(list(table), 10)}")
+    text = {name: text_of(table[name], decimals=name == "label") for name in names if name in table}
+    found = pd.DataFrame({name: column.to_pandas() for name, column in text.items()})
+    for name in set(found) - {"label"}:
+        empty = found[name].isna().to_numpy()
+        if empty.any():
             raise ValueError(f"{path}, row {int(empty.argmax()) + 1}: {name} is missing")
-    return table
+    return found
 
 
-def _text(values: pd.Series) -> pd.Series:
-    """Names as text, whole numbers without the point that they get where others in their column are missing."""
-    return values.astype("string").str.replace(r"^(-?\d+)\.0+$", r"\1", regex=True)
-
-
-def _features(table: pd.DataFrame, path: Path) -> Tensor | None:
+def _features(table: Mapping[str, pa.ChunkedArray], path: Path) -> Tensor | None:
     """All columns that are no names, ``[rows, F]``."""
-    import pandas as pd
-
-    names = [name for name in table.columns if name not in NODES]
+    names = [name for name in table if name not in NODES]
     if not names:
         return None
-    text = [str(name) for name in names if not pd.api.types.is_numeric_dtype(table[name])]
-    if text:
-        raise ValueError(f"{path}: features are numbers, but {', '.join(text)} is not: number or leave out its values")
-    values = torch.from_numpy(table[names].to_numpy(dtype="float32", copy=True, na_value=float("nan")))
-    broken = (~values.isfinite()).nonzero()
-    if len(broken):
-        row, column = broken[0].tolist()
-        raise ValueError(f"{path}, row {row + 1}: {names[column]} is missing or not finite")
-    return values
+    columns = []
+    for name in names:
+        with np.errstate(over="ignore"):
+            values = floats_of(_numbers(table[name], name, path), name, path).astype("float32")
+        if not np.isfinite(values).all():
+            row = int((~np.isfinite(values)).argmax())
+            raise ValueError(f"{path}, row {row + 1}: {name} is missing or not finite")
+        if counts_rows(values):
+            log.warning("%s: %s counts the rows: leave it out, unless it says something of them", path, name)
+        columns.append(torch.from_numpy(values))
+    return torch.stack(columns, dim=1)
+
+
+def _numbers(column: pa.ChunkedArray, name: str, path: Path) -> pa.ChunkedArray:
+    """A column of numbers, or of truth values, which count as 0 and 1.
+
+    Raises:
+        ValueError: text that is something else.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if not is_text(column.type):
+        return column
+    text = text_of(column)
+    if pc.all(pc.is_in(text, pa.array(["True", "False", None], pa.string()))).as_py():
+        return pc.equal(text, "True")
+    try:
+        pc.cast(text, pa.float64())
+    except pa.ArrowInvalid:
+        dress = dress_of(text)
+        if dress:
+            raise ValueError(f"{path}: features are numbers, but {name} has {dress}, or leave it out") from None
+        shown = some([repr(value) for value in text.drop_null().unique().to_pylist()])
+        raise ValueError(
+            f"{path}: features are numbers, but {name} is not: number its values ({shown}), or leave it out"
+        ) from None
+    return text
 
 
 def _labels(table: pd.DataFrame, path: Path) -> list[Any]:

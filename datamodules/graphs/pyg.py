@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
+import zipfile
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +13,18 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 from torch.nn import functional as F
+
+from datamodules.graphs.fields import (
+    NO_CLASS,
+    check_graph,
+    check_values,
+    edges_of,
+    features_of,
+    label_of,
+    room_of,
+    size_of,
+)
+from datamodules.room import check_room
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data
@@ -45,14 +58,16 @@ def read_file(path: Path) -> RawGraphs:
     from torch_geometric.data.separate import separate
     from torch_geometric.data.storage import GlobalStorage
 
+    check_unpacked(path)
     try:
-        with torch.serialization.safe_globals([Data, DataEdgeAttr, DataTensorAttr, GlobalStorage]):
+        safe = [Data, DataEdgeAttr, DataTensorAttr, GlobalStorage]
+        with torch.serialization.safe_globals(safe), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # advice on how to call torch
             content = torch.load(path, weights_only=True, map_location="cpu")
     except OSError:
         raise
     except Exception as error:  # a file of another kind raises nearly everything
-        culprit = re.search(r"GLOBAL (\S+)", str(error))
-        reason = f"it has a {culprit[1]}" if culprit else " ".join(str(error).split())[:200] or type(error).__name__
+        reason = reason_of(error)
         raise ValueError(f"{path} holds no graphs that can be loaded without running code from it: {reason}") from error
     if isinstance(content, tuple) and len(content) >= 2 and isinstance(content[1], dict | None):
         data, slices = content[:2]
@@ -61,10 +76,37 @@ def read_file(path: Path) -> RawGraphs:
             content = [data]  # of a single graph
         elif isinstance(data, Data) and all(isinstance(each, Tensor) for each in slices.values()):
             count = len(next(iter(slices.values()))) - 1
-            content = [separate(Data, data, i, slices, decrement=False) for i in range(count)]
+            check_room(f"the {count:,} graphs of {path}", 1024 * count)  # objects of Python, whatever is in them
+            try:
+                content = [separate(Data, data, i, slices, decrement=False) for i in range(count)]
+            except Exception as error:  # slices that don't fit the data raise nearly everything
+                raise ValueError(f"{path}: its slices don't cut its data into graphs") from error
     if not isinstance(content, list):
         raise ValueError(f"{path} must hold a list of PyG Data objects, got {type(content).__name__}")
     return from_data(content, str(path))
+
+
+def check_unpacked(path: Path) -> None:
+    """Raises ValueError for a file of ``torch.save`` that unpacks to more than data may take."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            unpacked = sum(member.file_size for member in archive.infolist())
+    except zipfile.BadZipFile:
+        return  # of another kind, or damaged
+    check_room(f"{path} unpacked", unpacked)
+
+
+def reason_of(error: Exception) -> str:
+    """Why torch doesn't load a file, without its advice to run code from it."""
+    culprit = re.search(r"GLOBAL (\S+)", str(error))
+    if culprit:
+        left = culprit[1].endswith(".AttrType")
+        remedy = ", which transforms leave in them: save Data.from_dict(graph.to_dict()) of each graph" if left else ""
+        return f"it has a {culprit[1]}{remedy}"
+    if "TorchScript" in str(error):
+        return "it is a model in TorchScript"
+    text = str(error).rpartition("WeightsUnpickler error: ")[2]
+    return re.split(r"[\n;]|\. ", text.strip())[0][:200] or type(error).__name__
 
 
 def from_data(graphs: Iterable[Data], place: str) -> RawGraphs:
@@ -73,15 +115,21 @@ def from_data(graphs: Iterable[Data], place: str) -> RawGraphs:
     Raises:
         ValueError: no graphs, or one with a fault, which it names.
     """
-    features, edges, sizes, labels = [], [], [], []
+    features, edges, sizes, labels, room = [], [], [], [], 0
     for i, graph in enumerate(graphs):
         try:
-            sizes.append(_checked_size(graph))
-            labels.append(_label(graph.y))
+            check_graph(graph)
+            x, edge_index = features_of(graph), edges_of(graph)
+            size = size_of(graph, x)
+            room += room_of(x, edge_index, size)
+            check_room("it and the graphs before it", room)  # a file of a few bytes may say any number
+            check_values(x, edge_index, size)
+            labels.append(label_of(graph.y))
         except ValueError as error:
             raise ValueError(f"{place}, graph {i}: {error}") from error
-        features.append(graph.x if graph.x is not None and graph.x.shape[1] else None)
-        edges.append(torch.zeros(2, 0, dtype=torch.long) if graph.edge_index is None else graph.edge_index)
+        features.append(x if x is not None and x.shape[1] else None)
+        edges.append(edge_index)
+        sizes.append(size)
     if not sizes:
         raise ValueError(f"{place} has no graphs")
     if any(label is NO_CLASS for label in labels):
@@ -104,47 +152,3 @@ def from_data(graphs: Iterable[Data], place: str) -> RawGraphs:
         node_ptr,
         labels,
     )
-
-
-NO_CLASS = object()
-"""What stands for a label that is a number to predict."""
-
-
-def _checked_size(graph: Any) -> int:
-    """The number of nodes of a graph without a fault."""
-    from torch_geometric.data import Data
-
-    if not isinstance(graph, Data):
-        raise ValueError(f"expected a PyG Data object, got {type(graph).__name__}")
-    x, edge_index = graph.x, graph.edge_index
-    for name, value in (("x", x), ("edge_index", edge_index)):
-        if value is not None and not isinstance(value, Tensor):
-            raise ValueError(f"{name} must be a tensor, got {type(value).__name__}")
-    if x is not None and x.ndim != 2:
-        raise ValueError(f"x must be [nodes, F], got shape {list(x.shape)}")
-    if x is not None and not x.float().isfinite().all():
-        node, column = (~x.float().isfinite()).nonzero()[0].tolist()
-        raise ValueError(f"feature {column} of node {node} is {float(x[node, column])}, expected a finite number")
-    if edge_index is not None and (edge_index.ndim != 2 or len(edge_index) != 2 or edge_index.dtype != torch.long):
-        raise ValueError(f"edge_index must be int64 [2, edges], got {edge_index.dtype} {list(edge_index.shape)}")
-    size = len(x) if x is not None else graph.num_nodes
-    if not size:
-        raise ValueError("it has no nodes; say num_nodes if it has no x")
-    if edge_index is not None:
-        strays = ((edge_index < 0) | (edge_index >= size)).any(dim=0).nonzero().flatten()
-        if len(strays):
-            raise ValueError(f"edge {int(strays[0])} joins nodes {edge_index[:, strays[0]].tolist()} of {size}")
-    return int(size)
-
-
-def _label(y: Any) -> Any:
-    """A class; None for none."""
-    if y is None:
-        return None
-    try:
-        y = torch.as_tensor(y)
-    except (TypeError, RuntimeError, ValueError) as error:
-        raise ValueError(f"y must be a whole number, got {y!r}: number the classes") from error
-    if y.numel() != 1 or y.item() != y.long().item():
-        return NO_CLASS
-    return int(y.item())

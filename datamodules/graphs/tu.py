@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import zipfile
 from collections.abc import Sequence
 from glob import escape
@@ -17,8 +18,10 @@ from datamodules.base import Samples
 from datamodules.download import download
 from datamodules.graphs.augmentations.graphcl import GraphCL
 from datamodules.graphs.base import GraphDataModule
-from datamodules.graphs.edges import clean_edges, node_features, with_graphcl_loops
+from datamodules.graphs.edges import clean_edges, node_features, warn_of_edges, with_graphcl_loops
 from datamodules.graphs.tu_files import TUFiles
+
+log = logging.getLogger(__name__)
 
 KNOWN = {
     "MUTAG": (7, 2),
@@ -41,7 +44,7 @@ class TUDataset(GraphDataModule):
     out.
 
     Node features are the one-hot node labels, as in GraphCL, and a constant 1 where there are none. Edge labels and
-    attributes are not used.
+    attributes are not used. A set for regression, without classes of its graphs, is one without labels.
 
     Args:
         name: name of the set, as the collection spells it.
@@ -57,7 +60,8 @@ class TUDataset(GraphDataModule):
             Views are ``GraphCL`` and ``Identity``.
 
     Raises:
-        ValueError: files that are damaged or contradict each other, or with legacy other views than these two.
+        ValueError: a name that is none, files that are damaged, contradict each other or unpack to more than data may
+            take, or with legacy other views than these two.
         OSError: neither archive nor folder, and no download.
     """
 
@@ -82,6 +86,8 @@ class TUDataset(GraphDataModule):
                     f"got {', '.join(others) or 'no GraphCL'}"
                 )
             views = [view.as_legacy() if isinstance(view, GraphCL) else view for view in views]
+        if name in ("", ".", "..") or any(character in name for character in "/\\\0"):  # a path may leave the root
+            raise ValueError(f"name must be that of a set of the TU collection, such as MUTAG, got {name!r}")
         self.dataset_name = name
         self.root = Path(root).expanduser().absolute()
         self.node_attributes = node_attributes
@@ -142,7 +148,10 @@ class TUDataset(GraphDataModule):
         try:
             with zipfile.ZipFile(self._archive) as archive:
                 members = {Path(member).name: zipfile.Path(archive, member) for member in archive.namelist()}
-                return self._parse(TUFiles(self.dataset_name, self._archive, members))
+                sizes = {Path(member.filename).name: member.file_size for member in archive.infolist()}
+                tables = TUFiles(self.dataset_name, self._archive, members)
+                tables.check_sizes(sizes)
+                return self._parse(tables)
         except zipfile.BadZipFile as error:
             raise ValueError(
                 f"{self._archive} is damaged or cut short ({error}): delete it and get it again"
@@ -150,10 +159,13 @@ class TUDataset(GraphDataModule):
 
     def _parse(self, tables: TUFiles) -> Samples:
         owner, labels = tables.owners()
+        if labels is None:
+            log.warning("%s has no classes of its graphs, so no label is used", tables.place)
         order = owner.argsort(stable=True)  # of the nodes, should those of a graph not lie together
         place = torch.empty_like(order).scatter_(0, order, torch.arange(len(order)))
         node_ptr = F.pad(owner.bincount().cumsum(0), (1, 0))
         edge_index = clean_edges(place[tables.edges(owner)], len(owner))
+        warn_of_edges(tables.place, edge_index, len(owner))
         features: dict[str, Tensor] = {}
         node_labels = tables.node_labels(len(owner))
         if node_labels is not None:
@@ -165,7 +177,7 @@ class TUDataset(GraphDataModule):
         self.features = [*features, *degrees] or ["a constant feature"]
         if self.legacy:
             edge_index = with_graphcl_loops(edge_index, node_ptr)
-        target = labels.unique(return_inverse=True)[1]
+        target = torch.full((len(node_ptr) - 1,), -1) if labels is None else labels.unique(return_inverse=True)[1]
         classes = int(target.max()) + 1
         if self.in_features and (x.shape[1], classes) != (self.in_features, self.num_classes):
             raise ValueError(

@@ -15,6 +15,13 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from datamodules.room import check_room
+
+KINDS = ("A", "graph_indicator", "graph_labels", "node_labels", "node_attributes")
+"""What files are read."""
+LONGEST_LINE = 2**17
+"""Characters of a line, of which sets in the collection have some thousands: each value of it is a column to pandas."""
+
 
 class TUFiles:
     """Reads and checks the files of one data set; complaints name the file and the line.
@@ -31,9 +38,18 @@ class TUFiles:
         self.members = members
         self.from_0 = False
 
-    def owners(self) -> tuple[Tensor, Tensor]:
-        """The graph of every node ``[nodes]``, counted from 0, and the labels of the graphs ``[M]``."""
-        owner, labels = self.column("graph_indicator"), self.column("graph_labels")
+    def check_sizes(self, sizes: Mapping[str, int]) -> None:
+        """Raises ValueError for packed files whose text, four times as much as numbers, is more than data may take.
+
+        Args:
+            sizes: bytes of the files when they are unpacked, by name.
+        """
+        unpacked = sum(sizes.get(self.file(kind), 0) for kind in KINDS)
+        check_room(f"{self.place} unpacked", 4 * unpacked, f"if it is meant so, unpack it in {self.place.parent}")
+
+    def owners(self) -> tuple[Tensor, Tensor | None]:
+        """The graph of every node ``[nodes]``, counted from 0, and the classes of the graphs ``[M]``, if they have."""
+        owner, labels = self.column("graph_indicator"), self.classes()
         if not len(owner):
             raise ValueError(f"{self.place} has no graphs: {self.file('graph_indicator')} is empty")
         if owner.min() < 0:
@@ -41,18 +57,24 @@ class TUFiles:
             raise ValueError(f"line {line + 1} of {self.file('graph_indicator')} in {self.place} is {int(owner[line])}")
         self.from_0 = not owner.min()  # the collection counts from 1; some write from 0
         owner = owner if self.from_0 else owner - 1
-        if owner.max() >= len(labels):
+        graphs = int(owner.max()) + 1
+        of_graphs, lines = ("graph_indicator", len(owner)) if labels is None else ("graph_labels", len(labels))
+        if graphs > lines:
             raise ValueError(
-                f"{self.file('graph_indicator')} in {self.place} names {int(owner.max()) + 1} graphs, but "
-                f"{self.file('graph_labels')} has {len(labels)} lines"
+                f"{self.file('graph_indicator')} in {self.place} names {graphs} graphs, but {self.file(of_graphs)} has "
+                f"{lines} lines"
             )
-        empty = (owner.bincount(minlength=len(labels)) == 0).nonzero()
+        empty = (owner.bincount(minlength=graphs if labels is None else len(labels)) == 0).nonzero()
         if len(empty):
-            raise ValueError(
-                f"graph {int(empty[0]) + 1} in line {int(empty[0]) + 1} of {self.file('graph_labels')} in {self.place} "
-                f"has no node in {self.file('graph_indicator')}"
-            )
+            number = int(empty[0]) + 1
+            where = "" if labels is None else f" in line {number} of {self.file('graph_labels')}"
+            raise ValueError(f"graph {number}{where} in {self.place} has no node in {self.file('graph_indicator')}")
         return owner, labels
+
+    def classes(self) -> Tensor | None:
+        """The class of every graph ``[M]``; None for a set that has numbers to predict, ``graph_attributes``, alone."""
+        for_regression = self.file("graph_attributes") in self.members and self.file("graph_labels") not in self.members
+        return None if for_regression else self.column("graph_labels")
 
     def edges(self, owner: Tensor) -> Tensor:
         """The two nodes of every edge, counted from 0, ``[2, edges]``."""
@@ -88,12 +110,15 @@ class TUFiles:
         table = self.table("node_labels", np.int64, nodes)
         if table is None:
             return None
-        table = table - table.amin(dim=0)
-        if table.max() >= 2**12:
+        spread = table.double().amax(dim=0) - table.double().amin(dim=0)  # of two far ends, int64 wraps around
+        if spread.max() >= 2**12:
             raise ValueError(
-                f"{self.file('node_labels')} in {self.place} has labels up to {int(table.max())} above the smallest, "
+                f"{self.file('node_labels')} in {self.place} has labels up to {int(spread.max())} above the smallest, "
                 "too many for one-hot features: number them one by one"
             )
+        table = table - table.amin(dim=0)
+        columns = int(spread.sum()) + len(spread)
+        check_room(f"{self.file('node_labels')} in {self.place}, one-hot,", 16 * nodes * columns)
         return torch.cat([F.one_hot(column) for column in table.T], dim=1).float()
 
     def node_attributes(self, nodes: int) -> Tensor:
@@ -131,11 +156,15 @@ class TUFiles:
 
         try:
             with member.open("rb") as stream:
+                start = stream.readline(LONGEST_LINE)
+            if len(start) >= LONGEST_LINE:
+                raise ValueError("too long")  # which line it is is found below
+            with member.open("rb") as stream:
                 values = pd.read_csv(stream, header=None, dtype=dtype).to_numpy(copy=True)
         except pd.errors.EmptyDataError:
             values = np.zeros((0, 1), dtype)
         except (ValueError, OverflowError) as error:
-            fault = self._first_fault(member, dtype is np.int64) or str(error).strip()
+            fault = _first_fault(member, dtype is np.int64) or str(error).strip()
             raise ValueError(f"{self.file(kind)} in {self.place} has {fault}") from error
         except (zipfile.BadZipFile, EOFError, OSError, RuntimeError, lzma.LZMAError, zlib.error) as error:
             if isinstance(error, OSError) and error.errno is not None:  # damaged data have none
@@ -150,22 +179,24 @@ class TUFiles:
             )
         return torch.from_numpy(values)
 
-    @staticmethod
-    def _first_fault(member: Path | zipfile.Path, whole: bool) -> str | None:
-        """The first line that pandas cannot take for numbers."""
-        width = None
-        with member.open("rb") as stream:
-            for number, line in enumerate(stream, start=1):
-                values = line.decode(errors="replace").strip().split(",")
-                if values == [""]:
-                    continue
-                width = width or len(values)
-                if len(values) != width:
-                    return f"{len(values)} values in line {number}, {width} in the first one"
-                for value in values:
-                    if not _is_number(value, whole):
-                        return f"{value.strip()!r} in line {number}, expected a {'whole ' * whole}number"
-        return None
+
+def _first_fault(member: Path | zipfile.Path, whole: bool) -> str | None:
+    """The first line that pandas cannot take for numbers."""
+    width = None
+    with member.open("rb") as stream:
+        for number, line in enumerate(iter(lambda: stream.readline(LONGEST_LINE), b""), start=1):
+            if len(line) >= LONGEST_LINE:  # a packed file may give more than it is asked for
+                return f"more than {LONGEST_LINE:,} characters in line {number}"
+            values = line.decode(errors="replace").strip().split(",")
+            if values == [""]:
+                continue
+            width = width or len(values)
+            if len(values) != width:
+                return f"{len(values)} values in line {number}, {width} in the first one"
+            for value in values:
+                if not _is_number(value, whole):
+                    return f"{value.strip()[:40]!r} in line {number}, expected a {'whole ' * whole}number"
+    return None
 
 
 def _is_number(value: str, whole: bool) -> bool:

@@ -15,6 +15,7 @@ from torch import Tensor
 
 from datamodules.files import replacing
 from datamodules.images.decoding import Encoded, decode
+from datamodules.room import printed
 
 CHUNK = 1024
 
@@ -28,12 +29,16 @@ def cache_folder() -> Path | None:
 
 
 def key_of(items: Iterable[Encoded]) -> str:
-    """A digest of images as they are stored: of their bytes, or of names, sizes and times of change of files."""
-    digest = hashlib.sha256()
+    """A digest of images as they are stored: of their bytes, or of what the system says of their files.
+
+    A file that takes another's place with its size and time has a number and a time of its own.
+    """
+    digest = hashlib.sha256(b"upright")  # how they are decoded
     for item in items:
         if item.content is None:
             stat = Path(item.name).stat()
-            digest.update(f"{item.name} {stat.st_size} {stat.st_mtime_ns}\n".encode())
+            change = f"{stat.st_size} {stat.st_mtime_ns} {stat.st_ctime_ns} {stat.st_ino}"
+            digest.update(f"{item.name} {change}\n".encode())
         else:
             digest.update(hashlib.sha256(item.content).digest())
     return digest.hexdigest()[:32]
@@ -45,7 +50,7 @@ def decode_all(items: Sequence[Encoded]) -> Tensor:
     A cache that cannot be read or written is done without, and one that is damaged made anew.
 
     Raises:
-        ValueError: an image that is broken, or not as large as the first.
+        ValueError: an image that is broken or not as large as the first, or more images than memory has room for.
     """
     folder = cache_folder()
     path = None if folder is None else folder / f"{key_of(items)}.npy"
@@ -53,7 +58,13 @@ def decode_all(items: Sequence[Encoded]) -> Tensor:
     if stored is not None and stored.dtype == np.uint8 and stored.ndim == 4 and len(stored) == len(items):
         return torch.from_numpy(stored).permute(0, 3, 1, 2)
     first = np.asarray(decode(items[0]))
-    pixels = np.empty((len(items), *first.shape), dtype=np.uint8)
+    try:
+        pixels = np.empty((len(items), *first.shape), dtype=np.uint8)
+    except MemoryError as error:
+        raise ValueError(
+            f"{len(items):,} images as large as {items[0].name} take {printed(len(items) * first.nbytes)}, for which "
+            "this machine's memory has no room: set in_memory false"
+        ) from error
 
     def fill(start: int) -> None:
         for number, item in enumerate(items[start : start + CHUNK], start=start):

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import io
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from PIL import Image, UnidentifiedImageError
+from PIL import Image, ImageOps, UnidentifiedImageError
+
+from datamodules.images.formats import FORMATS, openable
+
+# without the file's name; twice as many pixels are refused with it
+warnings.filterwarnings("ignore", category=Image.DecompressionBombWarning)
 
 
 @dataclass(frozen=True)
@@ -24,24 +30,27 @@ class Encoded:
 
 
 def decode(encoded: Encoded) -> Image.Image:
-    """The image in RGB, 8 bits a channel; transparency is left out.
+    """The image in RGB, 8 bits a channel, upright as its EXIF orientation says; transparency is left out.
 
     Raises:
-        ValueError: it is not an image, broken, or of numbers without a usual range.
+        ValueError: it is not an image, broken, too large, or of numbers without a usual range.
         OSError: the system cannot read it.
     """
     try:
-        source = Path(encoded.name) if encoded.content is None else io.BytesIO(encoded.content)
-        with Image.open(source) as image:
+        with open_image(encoded) as image:
             if image.mode == "F" or (image.mode == "I" and image.format != "PNG"):
                 raise ValueError(f"32 bits a pixel, mode {image.mode}, have no usual range: store 8 or 16")
+            turn_upright(image)
             return to_rgb(image)
     except FileNotFoundError as error:
         raise ValueError(f"{encoded.name} does not exist") from error
     except UnidentifiedImageError as error:
-        what = "is empty" if size_of(encoded) == 0 else "is not an image that Pillow can read"
+        what = "is empty" if size_of(encoded) == 0 else f"is not an image of the formats {', '.join(FORMATS)}"
         raise ValueError(f"{encoded.name} {what}") from error
-    except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
+    except Image.DecompressionBombError as error:
+        sizes = str(error).partition(",")[0]
+        raise ValueError(f"{encoded.name} is too large: {sizes}; make it smaller or take it away") from error
+    except (OSError, SyntaxError, ValueError) as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise  # the system's and not the image's
         # Pillow reports a broken PNG as a SyntaxError and a short file as an OSError
@@ -51,10 +60,27 @@ def decode(encoded: Encoded) -> Image.Image:
 def format_of(encoded: Encoded) -> str | None:
     """What it is stored as, such as JPEG; None if it isn't an image."""
     try:
-        with Image.open(Path(encoded.name) if encoded.content is None else io.BytesIO(encoded.content)) as image:
+        with open_image(encoded) as image:
             return image.format
     except (OSError, SyntaxError, ValueError, Image.DecompressionBombError):
         return None
+
+
+def open_image(encoded: Encoded) -> Image.Image:
+    """The image before its pixels are decoded, if it is of a format that is read."""
+    source = Path(encoded.name) if encoded.content is None else io.BytesIO(encoded.content)
+    return Image.open(source, formats=openable())
+
+
+def turn_upright(image: Image.Image) -> None:
+    """Turns or mirrors an image in place as its EXIF or XMP orientation says; one that cannot be read says nothing."""
+    image.load()  # a fault of the pixels is not one of the orientation
+    try:
+        ImageOps.exif_transpose(image, in_place=True)
+    except MemoryError:
+        raise
+    except Exception:  # a damaged description raises nearly everything
+        return
 
 
 def to_rgb(image: Image.Image) -> Image.Image:

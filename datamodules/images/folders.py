@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import logging
 import os
+from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Literal
 
 from datamodules.images.decoding import Encoded
+from datamodules.images.formats import FORMATS, counted, endings
 
-ENDINGS = (".jpg", ".jpeg", ".png", ".ppm", ".bmp", ".pgm", ".tif", ".tiff", ".webp")
+log = logging.getLogger(__name__)
+
 LAYOUTS = (
     "expected FOLDER/CLASS/image.jpg, the same in FOLDER/train with FOLDER/val or FOLDER/test beside it, "
     "or images without labels in FOLDER itself"
@@ -41,7 +45,7 @@ def parts_of(root: Path) -> dict[Part, Path]:
             found[part] = folder
     if "train" not in found:
         return {"train": root}
-    strange = next((folder.name for folder in others if any(True for _ in images_in(folder))), None)
+    strange = next((folder.name for folder in others if any(True for _ in images_in(folder, Counter()))), None)
     if strange is not None:
         raise ValueError(
             f"{root} has images in {strange} beside {found['train'].name}: {LAYOUTS}. If {found['train'].name} is a "
@@ -65,8 +69,13 @@ def visible_folders(folder: Path) -> list[Path]:
         return sorted(Path(entry.path) for entry in entries if entry.is_dir() and not entry.name.startswith("."))
 
 
-def images_in(folder: Path, deep: bool = True) -> Iterator[Path]:
+def images_in(folder: Path, others: Counter[str], deep: bool = True) -> Iterator[Path]:
     """Images of a folder, and of those within it unless they are hidden; links are followed, each folder once.
+
+    Args:
+        folder: the folder.
+        others: counts the endings of files that are no images.
+        deep: whether folders within it are looked into.
 
     Raises:
         OSError: a folder that cannot be read.
@@ -85,7 +94,10 @@ def images_in(folder: Path, deep: bool = True) -> Iterator[Path]:
         seen.add(real)
         for name in sorted(names):
             image = Path(path, name)
-            if image.suffix.lower() not in ENDINGS or name.startswith("."):
+            if name.startswith("."):
+                continue
+            if image.suffix.lower() not in endings():
+                others[image.suffix.lower()] += 1
                 continue
             try:
                 str(image).encode()
@@ -97,6 +109,8 @@ def images_in(folder: Path, deep: bool = True) -> Iterator[Path]:
 def images_of(folder: Path, wanted: Collection[str] | None = None) -> tuple[list[Encoded], list[str | None]]:
     """Images of a split in the order of their paths, and the names of the folders of their classes.
 
+    Files that are left out for their endings are counted in a warning.
+
     Args:
         folder: folder of the split.
         wanted: names of classes, to leave others out; None: all.
@@ -105,12 +119,16 @@ def images_of(folder: Path, wanted: Collection[str] | None = None) -> tuple[list
         OSError: a folder that cannot be read.
         ValueError: no image, images both in the folder itself and in folders within it, or a name that is not UTF-8.
     """
-    flat = sorted(images_in(folder, deep=False))
+    others: Counter[str] = Counter()
+    flat = sorted(images_in(folder, others, deep=False))
     classes = [path for path in visible_folders(folder) if wanted is None or path.name in wanted]
-    found = [(path, part.name) for part in classes for path in sorted(images_in(part))]
+    found = [(path, part.name) for part in classes for path in sorted(images_in(part, others))]
     if flat and found:
         raise ValueError(f"{folder} has images in itself, such as {flat[0].name}, and in {found[0][1]}: {LAYOUTS}")
     if not flat and not found:
-        raise ValueError(f"{folder} has no image ({' '.join(ENDINGS)}): {LAYOUTS}")
+        has = f"; it has {counted(others)}" if others else ""
+        raise ValueError(f"{folder} has no image ({', '.join(FORMATS)}){has}: {LAYOUTS}")
+    if others:
+        log.warning("%s: %d files are no images and are left out: %s", folder, others.total(), counted(others))
     labels: Sequence[str | None] = [None] * len(flat) + [label for _, label in found]
     return [Encoded(str(path)) for path in [*flat, *(path for path, _ in found)]], list(labels)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args, overload
@@ -213,18 +214,27 @@ def read(name: str, subset: str | None) -> dict[Split, Dataset]:
     """The splits of a data set."""
     try:
         import datasets
+        from huggingface_hub.utils import HFValidationError, validate_repo_id
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError("HuggingFaceImages needs the library datasets: pip install datasets") from error
+    folder = Path(name)
+    what = "cannot be read" if folder.is_dir() else "is no folder here, and no data set of the hub that can be read"
     try:
-        found = datasets.load_dataset(name, subset)
-    except (OSError, ValueError, datasets.exceptions.DatasetGenerationError) as error:
+        if not folder.is_dir():
+            validate_repo_id(name)  # before a path is made of it
+        if any((folder / file).is_file() for file in ("dataset_dict.json", "state.json")):  # of save_to_disk
+            found = datasets.load_from_disk(name)
+            found = found if isinstance(found, dict) else {"train": found}
+        else:
+            found = datasets.load_dataset(name, subset)
+    except HFValidationError as error:
+        raise FileNotFoundError(f"{name} {what}: its names are NAME or OWNER/NAME") from error
+    except (OSError, ValueError, RuntimeError, datasets.exceptions.DatasetsError) as error:
         generating = isinstance(error, datasets.exceptions.DatasetGenerationError) and error.__cause__ is not None
-        reason = str(error.__cause__ if generating else error).partition("\n")[0]
-        what = (
-            "cannot be read"
-            if Path(name).is_dir()
-            else "is no folder here, and no data set of the hub that can be read"
-        )
+        reason, _, rest = str(error.__cause__ if generating else error).partition("\n")
+        subsets = re.search(r"available configs: (\[.*\])", reason + rest)
+        if subsets:
+            raise ValueError(f"{name} has several subsets, say which, data.subset: {subsets[1]}") from error
         raise FileNotFoundError(f"{name} {what}: {reason}") from error
     tables = {NAMES[key]: table for key, table in found.items() if key in NAMES}
     if not tables:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -101,9 +102,8 @@ class ImageFolder(UserImages):
             raise ValueError(f"{self.root}: none of {self._broken} images can be decoded, the first is {broken[0]}")
         if self._broken:
             everything = len(items) + self._broken
-            log.warning(
-                "%s: %d of %d images are broken and left out: %s", self.root, self._broken, everything, some(broken)
-            )
+            named = some([complaint.removeprefix(f"{self.root}{os.sep}") for complaint in broken])
+            log.warning("%s: %d of %d images are broken and left out: %s", self.root, self._broken, everything, named)
         self.names = [Path(item.name).relative_to(self.root).as_posix() for item in items]
         index = {split: torch.from_numpy(numbers) for split, numbers in self.complete(splits).items()}
         return Samples(decode_all(items) if self.in_memory else EncodedImages(items), self.targets(), index)

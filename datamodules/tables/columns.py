@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
@@ -10,6 +11,11 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
+
+from datamodules.labels import some
+from datamodules.reading.values import floats_of, places_in, text_of
+
+log = logging.getLogger(__name__)
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -58,6 +64,13 @@ class Columns:
         """Plain types, for a checkpoint."""
         return asdict(self)
 
+    def summary(self) -> str:
+        """What there is of columns, in words."""
+        sizes = {name: len(values) for name, values in zip(self.categorical, self.categories, strict=True)}
+        largest = max(sizes, key=lambda name: sizes[name], default="")
+        of_them = f" (largest: {largest}, {sizes[largest]:,} values)" if sizes else ""
+        return f"{len(self.numeric)} numbers, {len(sizes)} categories{of_them}"
+
     def encode(self, table: Mapping[str, pa.ChunkedArray], place: object) -> Tensor:
         """Rows ``[M, F]``, float32. Columns are found by their names; others are left alone.
 
@@ -71,7 +84,7 @@ class Columns:
         names = [*self.numeric, *self.categorical]
         lacking = [name for name in names if name not in table]
         if lacking:
-            raise ValueError(f"{place} lacks columns that training had: {', '.join(lacking)}")
+            raise ValueError(f"{place} lacks columns that training had: {some(lacking)}")
         rows = torch.zeros(len(table[names[0]]), self.in_features)
         for number, (name, mean, deviation) in enumerate(zip(self.numeric, self.means, self.deviations, strict=True)):
             values = floats_of(table[name], name, place)
@@ -94,50 +107,20 @@ class Columns:
     def _codes(
         self, column: pa.ChunkedArray, values: list[str | None], name: str, place: object
     ) -> NDArray[np.float32]:
-        import pyarrow as pa
         import pyarrow.compute as pc
 
-        text = text_of(column)
-        self._check(text.is_null().to_numpy(), name, place)
-        known = pc.index_in(text, pa.array(values, pa.string())).fill_null(-1)  # -1 comes to the code of unknown ones
+        missing = text_of(column).is_null()
+        self._check(missing.to_numpy(), name, place)
+        known = places_in(column, values)
+        if not pc.all(missing).as_py() and not pc.any(pc.and_not(known.is_valid(), missing)).as_py():
+            log.warning(
+                "%s: %s has none of the training's values, so that all count as unknown: it has %s, training had %s",
+                *(place, name, some(text_of(column).drop_null().unique().to_pylist()), some(values)),
+            )
+        known = known.fill_null(-1)  # which comes to the code of unknown ones
         codes: NDArray[np.float32] = known.to_numpy().astype(np.float32) + FIRST_CODE
         return codes
 
     def _check(self, missing: NDArray[np.bool_], name: str, place: object) -> None:
         if missing.any() and not self.impute:
             raise ValueError(f"{place}, row {int(missing.argmax()) + 1}: {name} is missing, as none was in training")
-
-
-def floats_of(column: pa.ChunkedArray, name: str, place: object) -> NDArray[np.float64]:
-    """Values of a numeric column, NaN where missing, ``[M]``.
-
-    Raises:
-        ValueError: a value that is no number, or infinite.
-    """
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    try:
-        numbers = pc.cast(column, pa.float64())
-    except pa.ArrowInvalid:
-        for row, value in enumerate(column):
-            try:
-                pc.cast(value, pa.float64())
-            except pa.ArrowInvalid as error:
-                raise ValueError(f"{place}, row {row + 1}: {name} is {value.as_py()!r}, no number") from error
-        raise
-    values: NDArray[np.float64] = numbers.fill_null(np.nan).to_numpy().copy()
-    if np.isinf(values).any():
-        row = int(np.isinf(values).argmax())
-        raise ValueError(f"{place}, row {row + 1}: {name} is {column[row].as_py()}, infinite or too large")
-    return values
-
-
-def text_of(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Values as text, null where missing: 1, 1.0 and "1" are the same, "01" is another."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    if pa.types.is_floating(column.type):
-        column = pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
-    return pc.replace_substring_regex(pc.cast(column, pa.string()), r"^(-?\d+)\.0*$", r"\1")

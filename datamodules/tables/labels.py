@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from datamodules.labels import sorted_labels
-from datamodules.tables.columns import text_of
+from datamodules.labels import some, sorted_labels
+from datamodules.reading.values import places_in, text_of
 from datamodules.tables.files import num_rows
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def find_classes(parts: Sequence[tuple[object, Mapping[str, pa.ChunkedArray]]], 
     """
     for place, table in parts:
         if target not in table:
-            raise ValueError(f"{place} has no column {target}, which is the target; it has {', '.join(table)}")
+            raise ValueError(f"{place} has no column {target}, which is the target; it has {some(list(table), 10)}")
     classes = labels_in([table for _, table in parts], target)
     place = parts[0][0]
     if len(classes) < 2:
@@ -50,13 +50,9 @@ def labels_in(tables: Iterable[Mapping[str, pa.ChunkedArray]], target: str | Non
 
 def labels_of(table: Mapping[str, pa.ChunkedArray], target: str | None, classes: Sequence[str]) -> Tensor:
     """The class of every row of a table, −1 where it is unknown, ``[M]``."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if target is None or target not in table:
         return torch.full((num_rows(table),), -1)
-    known = pc.index_in(text_of(table[target]), pa.array(classes, pa.string()))
-    return torch.from_numpy(known.fill_null(-1).to_numpy().astype("int64"))
+    return torch.from_numpy(places_in(table[target], classes).fill_null(-1).to_numpy().astype("int64"))
 
 
 def is_fraction(label: str) -> bool:

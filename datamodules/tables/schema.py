@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from datamodules.tables.columns import Columns, floats_of, text_of
+from datamodules.labels import some
+from datamodules.reading.dress import dress_of
+from datamodules.reading.index_columns import counts_rows
+from datamodules.reading.values import floats_of, is_text, text_of
+from datamodules.tables.columns import Columns
+
+log = logging.getLogger(__name__)
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-MOSTLY = 0.9
-"""A column of text of which this fraction are numbers is meant to be one of numbers."""
 NAMES = 0.5
 """A column of text with this fraction of different values has names, not categories."""
 FEW = 100
@@ -31,6 +36,7 @@ def fit_columns(
     """Learns how to encode a table from its training rows.
 
     Columns of numbers, and of text that are all numbers, are numeric; truth values and other text are categorical.
+    A column that counts the rows is warned of.
 
     Args:
         table: the features.
@@ -41,16 +47,16 @@ def fit_columns(
 
     Raises:
         ValueError: no columns, or such that are no feature: dates, nested or unknown types, names, without a value,
-            and values that are missing, infinite or too large.
+            numbers that are not written as such, and values that are missing, infinite or too large.
     """
     if not table:
         raise ValueError(f"{place} has no columns for features")
     unknown = [name for name in categorical if name not in table]
     if unknown:
-        raise ValueError(f"{place} has no columns {', '.join(unknown)}, which are to be categorical")
+        raise ValueError(f"{place} has no columns {some(unknown)}, which are to be categorical")
     missing = [name for name, column in table.items() if column.null_count or _has_nan(column)]
     if missing and not impute:
-        raise ValueError(f"{place} has missing values in {', '.join(missing)}: set impute to true, or drop them")
+        raise ValueError(f"{place} has missing values in {some(missing)}: set impute to true, or drop them")
     columns = Columns([], [], [], [], [], [], impute)
     for name, column in table.items():
         _check_type(column, name, place)
@@ -66,7 +72,10 @@ def fit_columns(
             columns.categorical.append(name)
             columns.categories.append(sorted(values, key=lambda value: (value is None, value or "")))
             continue
-        numbers = floats_of(column, name, place)[train]
+        everything = floats_of(column, name, place)
+        if counts_rows(everything):
+            log.warning("%s: %s counts the rows: drop it, unless it says something of them", place, name)
+        numbers = everything[train]
         known = numbers[~np.isnan(numbers)]
         if not len(known):
             raise ValueError(f"{place}: {name} has no value in any training row: drop it")
@@ -103,8 +112,7 @@ def _check_type(column: pa.ChunkedArray, name: str, place: object) -> None:
         pa.types.is_floating,
         pa.types.is_decimal,
         pa.types.is_boolean,
-        pa.types.is_string,
-        pa.types.is_large_string,
+        is_text,
         pa.types.is_null,
     )
     if not any(is_of(kind) for is_of in fine):
@@ -118,7 +126,7 @@ def _is_numeric(column: pa.ChunkedArray, name: str, place: object) -> bool:
 
     if pa.types.is_null(column.type) or pa.types.is_boolean(column.type) or pa.types.is_dictionary(column.type):
         return False
-    if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
+    if not is_text(column.type):
         return True
     text = column.drop_null()
     if not len(text):
@@ -126,15 +134,8 @@ def _is_numeric(column: pa.ChunkedArray, name: str, place: object) -> bool:
     try:
         pc.cast(text, pa.float64())
     except pa.ArrowInvalid:
-        pass
-    else:
-        return True
-    like_numbers = pc.match_substring_regex(text, r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$")
-    if pc.mean(like_numbers).as_py() >= MOSTLY:
-        other = text.filter(pc.invert(like_numbers))[0].as_py()
-        raise ValueError(
-            f"{place}: {name} has numbers, but also {other!r}: mend it, drop it, or name it among categorical"
-        )
-    if pc.all(pc.match_substring_regex(text, r"^\d{4}-\d{1,2}-\d{1,2}([ T].*)?$")).as_py():
-        raise ValueError(f"{place}: {name} has dates: make numbers of them, or drop it")
-    return False
+        dress = dress_of(text)
+        if dress:
+            raise ValueError(f"{place}: {name} has {dress}, drop it, or name it among categorical") from None
+        return False
+    return True

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, get_args
 
 import numpy as np
 import torch
+from lightning.pytorch.utilities import rank_zero_info
 from torch import Tensor
 
 from datamodules.augmentations.base import Augmentation
 from datamodules.base import InMemoryDataModule, Samples, Split
-from datamodules.labels import classes_after, warn_of_unknown
+from datamodules.labels import classes_after, some, tell_unlabelled, warn_of_unknown
+from datamodules.reading.files import read_table
+from datamodules.reading.layout import Layout
+from datamodules.reading.values import text_of
 from datamodules.splits import stratified_split
 from datamodules.tables.columns import Columns
-from datamodules.tables.files import num_rows, read_table
+from datamodules.tables.files import num_rows
 from datamodules.tables.labels import find_classes, labels_in, labels_of
 from datamodules.tables.schema import fit_columns
 
@@ -40,10 +44,13 @@ class Fitted(TypedDict):
 class Table(InMemoryDataModule):
     """Rows of your own CSV, TSV or Parquet file.
 
-    Numbers are standardised with the training rows' mean and deviation, and categories become codes; see
-    :class:`~datamodules.tables.columns.Columns` for how a row looks. All of it, and the labels' order, is in the
-    checkpoint: ``predict`` on another file needs only the checkpoint and the file, whose columns may be in another
-    order and which needs no labels.
+    A value is the same in each of them: 1, 1.0 and "1", or true and "TRUE". Numbers are standardised with the training
+    rows' mean and deviation, and categories become codes; see :class:`~datamodules.tables.columns.Columns` for how a
+    row looks. All of it, and the labels' order, is in the checkpoint: ``predict`` on another file needs only the
+    checkpoint and the file, whose columns may be in another order and which needs no labels.
+
+    A column without a name, or one that pandas wrote as the rows' index, is left out. What is mostly numbers, amounts,
+    dates or times, but not written as numbers are, is refused with what to do.
 
     Args:
         views: one augmentation of rows a view.
@@ -57,6 +64,11 @@ class Table(InMemoryDataModule):
             categorical column missing is a category.
         header: whether the first line of a text file holds names; else columns are ``column_1``, ``column_2`` …
         delimiter: what stands between the values of a text file; None goes by its name.
+        decimal: what stands before the decimals of numbers that are text.
+        thousands: what stands between the groups of their digits; None: nothing.
+        missing: texts that stand for a missing value; None: ``?``, ``NA``, ``N/A``, ``n/a``, ``NaN``, ``nan``,
+            ``null``, ``NULL``, ``None`` and ``<NA>``. Nothing always does. ``[]`` keeps them all as values.
+        max_gib: GiB that a file may take when it is unpacked; None: half of this machine's memory.
         held_out: fraction of the rows of ``file`` that is set aside, the classes in proportion, the same rows whatever
             the seed: half of it for validation and half for test, all for validation with a ``test_file``.
         fitted: what a checkpoint hands on; leave it out.
@@ -80,6 +92,10 @@ class Table(InMemoryDataModule):
         impute: bool = False,
         header: bool = True,
         delimiter: str | None = None,
+        decimal: str = ".",
+        thousands: str | None = None,
+        missing: Sequence[str] | None = None,
+        max_gib: float | None = None,
         held_out: float = 0.2,
         fitted: Fitted | None = None,
     ) -> None:
@@ -88,14 +104,14 @@ class Table(InMemoryDataModule):
             raise ValueError(f"held_out must be in (0, 1), got {held_out}")
         self.target = target
         self.held_out = held_out
-        self._layout = (header, delimiter)
+        self._layout = Layout(header, delimiter, decimal, thousands, missing, max_gib)
         self._files = [Path(path).expanduser().absolute() for path in (file, test_file) if path is not None]
         if fitted is None:
-            parts = self._read(self._files)
+            parts, index = self._read(self._files, named=(target, *categorical, *drop))
             place, table = parts[0]
             lacking = [name for name in drop if name not in table]
             if lacking:
-                raise ValueError(f"{place} has no columns {', '.join(lacking)} to drop")
+                raise ValueError(f"{place} has no columns {some(lacking)} to drop")
             classes = [] if target is None else find_classes(parts, target)
             labels = self._labels(parts, classes)
             splits = self._split(labels, num_rows(table), classes)
@@ -103,6 +119,7 @@ class Table(InMemoryDataModule):
             columns = fit_columns(features, splits["train"].numpy(), categorical, impute, place)
             fitted = {"classes": classes, "columns": columns}
             self._loaded = Samples(parts, labels, splits)
+            rank_zero_info(f"{place}: columns are read as {columns.summary()}, {len(index) + len(drop)} left out")
         self._learn(fitted)
 
     @property
@@ -120,10 +137,10 @@ class Table(InMemoryDataModule):
 
     def load(self) -> Samples:
         if self.predicting:  # on one file, which needs no split and may be too small for one
-            parts = self._read(self._files[:1])
+            parts, _ = self._read(self._files[:1], self._named)
             everything = torch.arange(num_rows(parts[0][1]))
             return Samples(parts, self._labels(parts, self.classes), dict.fromkeys(get_args(Split), everything))
-        parts = self._read(self._files)
+        parts, _ = self._read(self._files, self._named)
         target = self._labels(parts, self.classes)
         if self.target in parts[0][1] and not (target >= 0).any():
             own = labels_in([table for _, table in parts], self.target)
@@ -133,6 +150,10 @@ class Table(InMemoryDataModule):
         return Samples(parts, target, self._split(target, num_rows(parts[0][1]), self.classes))
 
     def encode(self, samples: Samples) -> Samples:
+        for place, table in samples.inputs:
+            if self.target is not None and self.target in table:
+                unlabelled = text_of(table[self.target]).null_count
+                tell_unlabelled(place, unlabelled, num_rows(table), "rows", self.target)
         # labels are numbered anew: a checkpoint may have brought other classes since
         warn_of_unknown(self._files[0], labels_in([table for _, table in samples.inputs], self.target), self.classes)
         rows = torch.cat([self.columns.encode(table, place) for place, table in samples.inputs])
@@ -147,8 +168,22 @@ class Table(InMemoryDataModule):
         classes = classes_after(self._files[0], fitted["classes"], self.classes, self.predicting)
         self._learn({**fitted, "classes": classes})
 
-    def _read(self, files: Sequence[Path]) -> list[Part]:
-        return [(path, read_table(path, *self._layout)) for path in files]
+    @property
+    def _named(self) -> list[str | None]:
+        """Columns that training knows, and the target."""
+        return [self.target, *self.columns.numeric, *self.columns.categorical]
+
+    def _read(self, files: Sequence[Path], named: Collection[str | None]) -> tuple[list[Part], list[str]]:
+        """Every file and its columns, and the names of those of the first file that are its index."""
+        parts: list[Part] = []
+        index: list[str] = []
+        for path in files:
+            table, left_out = read_table(path, self._layout, [*named, *(parts[0][1] if parts else ())])
+            if not num_rows(table):
+                raise ValueError(f"{path} has columns, but no rows")
+            index = index if parts else left_out
+            parts.append((path, table))
+        return parts, index
 
     def _learn(self, fitted: Fitted | dict[str, Any]) -> None:
         self.classes: list[str] = fitted["classes"]
@@ -169,8 +204,9 @@ class Table(InMemoryDataModule):
         rare = [label for label, count in zip(classes, counts.tolist(), strict=True) if 0 < count < needed]
         if rare and (target[:own] >= 0).all():
             raise ValueError(
-                f"{self._files[0]}: {self.target} has labels of fewer than {needed} rows, {', '.join(rare)}, which "
-                "cannot be in training, validation and test: merge them with others, or empty those cells"
+                f"{self._files[0]}: {self.target} has labels of fewer than {needed} rows, {some(rare)}, which cannot "
+                "be in training, validation and test: merge them with others, or empty those cells; if nearly every "
+                "row has its own, leave the target out"
             )
         try:
             train, rest = stratified_split(target, self.held_out, np.arange(own))
@@ -181,7 +217,7 @@ class Table(InMemoryDataModule):
         except ValueError as error:
             raise ValueError(
                 f"{self._files[0]}: held_out {self.held_out} of {own} rows cannot be set aside, as each split needs "
-                f"rows of every class: {error}"
+                "rows of every class: add rows, or choose another held_out"
             ) from error
         parts = (torch.from_numpy(part) for part in (train, val, test))
         return dict(zip(get_args(Split), parts, strict=True))

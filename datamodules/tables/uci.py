@@ -107,7 +107,7 @@ class CovType(UCITable):
 
     def load(self) -> Samples:
         self.prepare_data()
-        table = read_numbers(self.path, columns=10 + 4 + 40 + 1)
+        table = read_numbers(self.path, columns=10 + 4 + 40 + 1, rows=self.ROWS)
         self.found = len(table)
         if self.found < self.TRAINING_ROWS:
             raise ValueError(f"{self.path} has {self.found:,} rows, fewer than the {self.TRAINING_ROWS:,} for training")
@@ -148,7 +148,7 @@ class Higgs(UCITable):
 
     def load(self) -> Samples:
         self.prepare_data()
-        table = read_numbers(self.path, columns=29)
+        table = read_numbers(self.path, columns=29, rows=self.ROWS)
         self._check((table[:, 0] == 0) | (table[:, 0] == 1), "the first column is no label, 0 or 1")
         self.found = len(table)
         splits = self._splits(self.found)

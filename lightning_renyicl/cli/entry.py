@@ -13,6 +13,7 @@ from lightning.fabric.utilities.exceptions import MisconfigurationException
 from lightning.pytorch import Callback, LightningDataModule, LightningModule
 from lightning.pytorch.utilities import rank_zero_only
 from lightning.pytorch.utilities.exceptions import SIGTERMException
+from torch.distributed import DistBackendError
 
 # bare class names in YAML resolve to what is imported
 import datamodules  # noqa: F401
@@ -59,14 +60,18 @@ def main() -> None:
 
     A run that SIGTERM has stopped ends with exit code 143, as other programs do. Its processes after the first end with
     0: Lightning kills all of them as soon as one of those ends otherwise.
+    One line and exit code 1 where another process of the run has ended.
     """
     try:
         run()
     except SIGTERMException:
         sys.exit(128 + signal.SIGTERM if rank_zero_only.rank == 0 else 0)  # type: ignore[attr-defined]
     except (OSError, ValueError, ModuleNotFoundError, MisconfigurationException, RuntimeError) as error:
-        message = str(error)
-        if isinstance(error, RuntimeError):
+        message, code = str(error), 2
+        if lost_another(error):
+            # which has said why, unless it was killed
+            message, code = "another process of this run has ended, and this one cannot go on without it", 1
+        elif isinstance(error, RuntimeError):
             # of RuntimeErrors only that of a checkpoint which doesn't fit the model is the user's
             if "loading state_dict" not in message:
                 raise
@@ -74,4 +79,9 @@ def main() -> None:
         if os.environ.get("RENYICL_DEBUG") == "1":
             raise
         sys.stderr.write(f"error: {readable(message)}\n")
-        sys.exit(2)
+        sys.exit(code)
+
+
+def lost_another(error: Exception) -> bool:
+    """Whether an error of torch says that another process of a run doesn't answer."""
+    return isinstance(error, DistBackendError) or (isinstance(error, RuntimeError) and "/gloo/" in str(error))

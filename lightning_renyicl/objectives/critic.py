@@ -86,7 +86,8 @@ class CosineCritic(Objective):
 
         ``logs`` holds means over targets: ``bound`` and ``mutual_information`` in nats, ``positive_score`` and
         ``negative_score``. Where two identical terms are computed once, they are those of one target; only the estimate
-        of mutual information, normalised for each anchor, could tell the difference.
+        of mutual information, normalised for each anchor, could tell the difference. With more than two views that is
+        the mean over pairs of views, and not the authors' number, see :func:`functional.mutual_information`.
         """
         if len(online) < 2 or len(target) != 2:
             raise ValueError(f"expected at least 2 online and exactly 2 target views, got {len(online)}, {len(target)}")

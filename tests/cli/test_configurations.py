@@ -236,3 +236,14 @@ class TestTheLastWins:
         config = resolve("--config", fake, "--ckpt_path", "x.ckpt", "--data.batch_size", "8")
         assert config["data"]["init_args"]["batch_size"] == 8
         assert config["data"]["init_args"]["num_samples"] == 80
+
+
+@pytest.mark.parametrize("name", ["imagenet100_hard", "imagenet_hard", "imagenet_multicrop"])
+def test_global_views_of_imagenet_are_the_authors(name):
+    """The mean colour fills what RandAugment uncovers, and the second view is solarised before it is gray."""
+    data = yaml.safe_load((CONFIGS / f"{name}.yaml").read_text())["data"]["init_args"]
+    first, second = ([one["class_path"] for one in v["init_args"]["augmentations"]] for v in data["views"][:2])
+    assert first[2:5] == ["GaussianBlur", "RandAugment", "Grayscale"]
+    assert second[2:6] == ["GaussianBlur", "RandAugment", "Solarize", "Grayscale"]
+    for view in data["views"][:2]:
+        assert view["init_args"]["augmentations"][3]["init_args"]["fill"] == [124, 116, 104]

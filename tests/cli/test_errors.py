@@ -175,3 +175,25 @@ def test_an_error_that_is_no_users_is_not_caught(monkeypatch):
     monkeypatch.setattr("lightning_renyicl.cli.entry.run", broken)
     with pytest.raises(KeyError):
         cli.main()
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        RuntimeError(
+            "[/pytorch/third_party/gloo/gloo/transport/tcp/pair.cc:561] Connection closed by peer [::1]:8595."
+        ),
+        torch.distributed.DistBackendError("NCCL error in ProcessGroupNCCL.cpp: remote process exited"),
+    ],
+    ids=["gloo", "nccl"],
+)
+def test_one_line_where_another_process_has_ended(command, fake, monkeypatch, error):
+    def lost(*_):
+        raise error
+
+    monkeypatch.setattr("lightning_renyicl.modules.TabularModule.training_step", lost)
+    outcome = command("fit", "--config", fake)
+    assert outcome.code == 1
+    (line,) = [line for line in outcome.err.splitlines() if line.startswith("error: ")]
+    assert line == "error: another process of this run has ended, and this one cannot go on without it"
+    assert "Traceback" not in outcome.err

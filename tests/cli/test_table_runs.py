@@ -112,6 +112,34 @@ def test_test_repeats_on_the_same_split(command, trained):
     assert "online_probe/top1" in outcome.out
 
 
+def test_how_a_table_is_read_goes_into_the_run_and_its_checkpoint(command, configs, tmp_path, caplog):
+    rows = frame(200, seed=0)
+    rows["size"] = [f"{value:.4f}".replace(".", ",") for value in rows["size"]]
+    rows["weight"] = [f"{1000 + number:,}".replace(",", ".") for number in range(200)]
+    rows.loc[::7, "colour"] = "None"
+    rows.to_csv(tmp_path / "mine.csv", index=False, sep=";")
+    layout = [
+        "--data.delimiter",
+        ";",
+        "--data.decimal",
+        ",",
+        "--data.thousands",
+        ".",
+        "--data.missing",
+        '["NA", "null"]',
+    ]
+    outcome = command("fit", "--config", configs / "own_table.yaml", *OWN, *layout, *SMALL)
+    assert outcome.code == 0, outcome.err
+    read = "columns are read as 2 numbers, 1 categories (largest: colour, 3 values), 0 left out"
+    assert f"{tmp_path / 'mine.csv'}: {read}" in caplog.messages
+    run = tmp_path / "runs" / "own_table" / "seed0"
+    outcome = command("fit", "--config", run / "config.yaml", "--trainer.default_root_dir", "again")
+    assert outcome.code == 0, outcome.err
+    outcome = command("predict", "--ckpt_path", run / "checkpoints" / "last.ckpt")
+    assert outcome.code == 0, outcome.err
+    assert not any("none of the training's" in line for line in caplog.messages)
+
+
 def test_a_column_that_the_new_file_lacks(command, trained, tmp_path):
     frame(5, seed=1).drop(columns="size").to_csv(tmp_path / "new.csv", index=False)
     outcome = command("predict", "--ckpt_path", trained / "checkpoints" / "last.ckpt", "--data.file", "new.csv")

@@ -67,4 +67,5 @@ class GaussianBlur(Augmentation):
 
 def radius_of(side: int) -> int:
     """Half of SimCLR's kernel, a tenth of the side, in whole pixels: at least 1, unless the side has a single pixel."""
+    # 11 of 224 pixels cut nothing off; 1 of 32 leaves a deviation of 2 that of 0.8, where Pillow's blur isn't cut
     return min(max(1, side // 20), side - 1)

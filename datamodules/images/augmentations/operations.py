@@ -2,7 +2,7 @@
 
 A pixel of what is shifted, sheared or turned has what the image has at a place, between the pixels next to it by
 distance, or between four in a row by Keys' cubic with a = −1; pixels beyond the edge are those on it, and a place
-outside the image is grey.
+outside the image has one colour.
 
 Results are Pillow's to the bit, but for a pixel here and there that a rounding error carries over a whole number. Of
 torchvision's functions for batches only ``equalize`` takes its argument from each image and rounds as Pillow does.
@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-GREY = 128
+GREY = (128, 128, 128)
 ROUNDING = 2**-13
 """More than sums in float32 fall below a whole number, which Pillow's in float64 reach."""
 
@@ -98,13 +98,14 @@ def equalize(batch: Tensor) -> Tensor:
     return equalized
 
 
-def slide(batch: Tensor, offset: Tensor, cubic: Tensor) -> Tensor:
+def slide(batch: Tensor, offset: Tensor, cubic: Tensor, fill: Tensor) -> Tensor:
     """Moves each row to the left.
 
     Args:
         batch: images ``[N, C, H, W]``.
         offset: pixels of each row, ``[N, H]``.
         cubic: which images to interpolate by a cubic, ``[N]``.
+        fill: colour outside the image as bytes, ``[C, 1, 1]``.
     """
     n, channels, height, width = batch.shape
     whole = offset.floor()
@@ -119,16 +120,17 @@ def slide(batch: Tensor, offset: Tensor, cubic: Tensor) -> Tensor:
         result.addcmul_(near[..., i : i + width], weight)
     place = torch.arange(width, device=batch.device) + 0.5 + offset.unsqueeze(2)  # [N, H, W]
     inside = (place >= 0) & (place < width)
-    return torch.where(inside.unsqueeze(1), result.clamp_(0, 255).byte(), GREY)
+    return torch.where(inside.unsqueeze(1), result.clamp_(0, 255).byte(), fill)
 
 
-def rotate(batch: Tensor, degrees: Tensor, cubic: bool) -> Tensor:
+def rotate(batch: Tensor, degrees: Tensor, cubic: bool, fill: Tensor) -> Tensor:
     """Turns images counter-clockwise about their centres.
 
     Args:
         batch: images ``[N, C, H, W]``.
         degrees: angle of each image, ``[N]``.
         cubic: whether to interpolate by a cubic.
+        fill: colour outside the image as bytes, ``[C, 1, 1]``.
     """
     n, channels, height, width = batch.shape
     angle = degrees.deg2rad().view(n, 1, 1)
@@ -153,7 +155,7 @@ def rotate(batch: Tensor, degrees: Tensor, cubic: bool) -> Tensor:
     places = first.view(-1, 1) + (near.unsqueeze(1) * line + near).view(-1)
     moved = F.embedding_bag(places, pixels, per_sample_weights=weight.flatten(0, 2), mode="sum")
     moved = (moved + ROUNDING).clamp_(0, 255).byte().view(n, height, width, channels)
-    return torch.where(inside, moved.permute(0, 3, 1, 2).contiguous(), GREY)
+    return torch.where(inside, moved.permute(0, 3, 1, 2).contiguous(), fill)
 
 
 def _linear(place: Tensor) -> tuple[Tensor, ...]:

@@ -8,7 +8,7 @@ import torch
 from torch import Generator, Tensor
 
 from datamodules.augmentations.base import Augmentation
-from datamodules.images.augmentations.operations import PIXELS, rotate, slide
+from datamodules.images.augmentations.operations import GREY, PIXELS, rotate, slide
 from datamodules.images.augmentations.samples import (
     all_to_device,
     check_images,
@@ -59,10 +59,10 @@ def arguments(operation: Tensor, level: Tensor, negative: Tensor) -> Tensor:
     return torch.where(negative & (operation >= len(PIXELS)), -argument, argument)
 
 
-def augment(images: Tensor, operation: Tensor, argument: Tensor, cubic: Tensor) -> Tensor:
+def augment(images: Tensor, operation: Tensor, argument: Tensor, cubic: Tensor, fill: Tensor) -> Tensor:
     """One operation for each of the images ``[N, 3, H, W]`` of bytes; all images of an operation at once.
 
-    The others are on the CPU, ``[N]``.
+    Pixels that are uncovered get the colour ``fill``, ``[3, 1, 1]``. The others are on the CPU, ``[N]``.
     """
     device, order = images.device, (2 * operation + cubic).argsort()  # of an operation side by side, cubic ones last
     counts = operation.bincount(minlength=NONE + 1).tolist()
@@ -80,11 +80,11 @@ def augment(images: Tensor, operation: Tensor, argument: Tensor, cubic: Tensor) 
         height, width = rows.shape[-2:]
         centre = torch.arange(height, device=device) + 0.5
         offset = torch.cat((by[shear].unsqueeze(1) * centre, (by[shift] * width).unsqueeze(1).expand(-1, height)))
-        moved = slide(rows, offset, torch.cat((ways[shear], ways[shift])))
+        moved = slide(rows, offset, torch.cat((ways[shear], ways[shift])), fill)
         results.append(moved.mT if shear == "ShearY" else moved)
     for way, some in ((False, slice(linear)), (True, slice(linear, None))):
         turned = parts["Rotate"][some]
-        results.append(rotate(turned, by["Rotate"][some], way) if len(turned) else turned)
+        results.append(rotate(turned, by["Rotate"][some], way, fill) if len(turned) else turned)
     return torch.cat([*results, parts[None]]).index_select(0, place)
 
 
@@ -94,14 +94,16 @@ class RandAugment(Augmentation):
     RandAugment (Cubuk et al., 2020) as timm does it, which the paper used, and not as torchvision does it: 15
     operations, drawn with replacement, each drawn one applied with ``probability``, at a level with Gaussian noise that
     is cut to 0..10. The set is timm's plain one, in which posterising and solarising get weaker as the level grows.
-    Shifts, shears and turns interpolate linearly or by a cubic, one as often as the other; pixels that they uncover are
-    grey (128). Images are rounded to 8 bits, as Pillow has them, but for those on which no operation acts.
+    Shifts, shears and turns interpolate linearly or by a cubic, one as often as the other. Images are rounded to 8
+    bits, as Pillow has them, but for those on which no operation acts.
 
     Args:
         operations: number of operations drawn for an image.
         magnitude: mean level, in 0..10.
         probability: how probable it is that a drawn operation is applied.
         level_std: standard deviation of the level.
+        fill: colour of pixels that shifts, shears and turns uncover, in 0..255; timm's own is grey, the authors' on
+            ImageNet its mean colour, 124, 116, 104.
 
     Shapes:
         ``[N, 3, H, W]`` in [0, 1] to the same.
@@ -111,8 +113,15 @@ class RandAugment(Augmentation):
             :class:`Normalize`.
     """
 
+    fill: Tensor
+
     def __init__(
-        self, operations: int = 2, magnitude: float = 10, probability: float = 0.5, level_std: float = 0.5
+        self,
+        operations: int = 2,
+        magnitude: float = 10,
+        probability: float = 0.5,
+        level_std: float = 0.5,
+        fill: tuple[int, int, int] = GREY,
     ) -> None:
         super().__init__()
         if operations < 1:
@@ -121,10 +130,13 @@ class RandAugment(Augmentation):
             raise ValueError(f"magnitude must be in [0, 10], got {magnitude}")
         if not 0 <= level_std < float("inf"):
             raise ValueError(f"level_std must be finite and not negative, got {level_std}")
+        if len(fill) != 3 or not all(0 <= value <= 255 for value in fill):
+            raise ValueError(f"fill must be three numbers in [0, 255], red, green and blue, got {fill}")
         self.operations = operations
         self.magnitude = magnitude
         self.probability = check_probability(probability)
         self.level_std = level_std
+        self.register_buffer("fill", torch.tensor(fill, dtype=torch.uint8).view(-1, 1, 1))
         self._seen = False
 
     def draw(self, n: int, generator: Generator) -> Draws:
@@ -144,9 +156,11 @@ class RandAugment(Augmentation):
         if not self._seen:  # looking at pixels waits for the GPU
             check_range(batch, "RandAugment")
             self._seen = True
+        if self.fill.device != batch.device:
+            self.to(batch.device)
         draws = self.draw(len(batch), generator)
         images = batch.float().mul(255).round_().clamp_(0, 255).byte()
         for operation, argument, cubic in zip(draws.operation, draws.argument, draws.cubic, strict=True):
-            images = augment(images, operation, argument, cubic)
+            images = augment(images, operation, argument, cubic, self.fill)
         same = to_device((draws.operation == NONE).all(0).nonzero().squeeze(1), batch.device)
         return images.float().div_(255).to(batch.dtype).index_copy_(0, same, batch.index_select(0, same))

@@ -103,7 +103,9 @@ def _(augmentation: RandAugment) -> Transform:
     from timm.data.auto_augment import rand_augment_ops
 
     operations = rand_augment_ops(
-        augmentation.magnitude, augmentation.probability, {"magnitude_std": augmentation.level_std}
+        augmentation.magnitude,
+        augmentation.probability,
+        {"magnitude_std": augmentation.level_std, "img_mean": tuple(augmentation.fill.flatten().tolist())},
     )
     for operation in operations:
         if operation.name == "Posterize":

@@ -6,6 +6,7 @@ import gzip
 import io
 import os
 import pickle
+import zipfile
 from functools import partial
 
 import numpy as np
@@ -14,6 +15,7 @@ import pytest
 import torch
 from lightning.pytorch import Trainer, seed_everything
 from torch_geometric.data import Batch, Data, HeteroData, InMemoryDataset
+from torch_geometric.transforms import ToSparseTensor
 
 from datamodules import Graphs
 from datamodules.augmentations import Identity, NodeDrop
@@ -204,6 +206,45 @@ class TestPyG:
             data = load(dataset=zinc)
         assert (data.in_features, data.num_classes) == (1, 0)
 
+    @pytest.mark.parametrize("layout", [torch.sparse_coo, torch.sparse_csr])
+    @pytest.mark.parametrize("source", ["file", "save", "dataset"])
+    def test_a_sparse_adjacency(self, layout, source, tmp_path):
+        graphs = [Data.from_dict(ToSparseTensor(layout=layout)(one).to_dict()) for one in three()]
+        assert all("edge_index" not in one for one in graphs)
+        if source == "save":
+            for one in graphs:
+                one.y = torch.tensor([-1 if one.y is None else int(one.y)])
+            InMemoryDataset.save(graphs, str(tmp_path / "graphs.pt"))
+        else:
+            torch.save(graphs, tmp_path / "graphs.pt")
+        data = load(dataset=graphs) if source == "dataset" else load(file=str(tmp_path / "graphs.pt"))
+        assert parts(data) == [X, EDGES, NODE_PTR, EDGE_PTR, TARGET]
+
+    def test_an_adjacency_that_is_not_transposed(self):
+        adjacency = torch.sparse_coo_tensor([[2, 2], [0, 1]], torch.ones(2), (3, 3))
+        one = Data(x=torch.ones(3, 1), adj=adjacency)
+        assert load(dataset=[one]).samples.inputs.edge_index.tolist() == [[2, 2], [0, 1]]
+
+    def test_edge_index_goes_before_an_adjacency(self):
+        one = ToSparseTensor(remove_edge_index=False)(graph((0, 1), (1, 2)))
+        one.edge_index = one.edge_index[:, :1]
+        assert load(dataset=[one]).samples.inputs.edge_index.tolist() == [[0], [1]]
+
+    @pytest.mark.parametrize(
+        ("graphs", "line"),
+        [
+            ([graph(), graph((1, 1))], "Listed: no graph has an edge, so that only nodes are learnt from"),
+            ([graph(), graph((0, 1), (1, 2), (0, 1))], "Listed: no edge has its reverse, so that nodes see only those"),
+            ([graph((0, 2)), graph((1, 2), (2, 1))], None),
+            ([graph((0, 1)), graph((1, 0))], "Listed: no edge has its reverse"),  # in another graph
+        ],
+    )
+    def test_warns_of_edges_that_lack(self, graphs, line, caplog):
+        load(dataset=Listed(graphs))
+        lines = [record.getMessage() for record in caplog.records]
+        assert len(lines) == (line is not None)
+        assert all(one.startswith(line) for one in lines)
+
     def test_features_of_no_columns_are_none(self):
         assert load(dataset=[Data(x=torch.ones(2, 0), edge_index=torch.tensor([[0], [1]]))]).in_features == 1
 
@@ -239,6 +280,19 @@ class TestBadGraphs:
             (Data(y=1), "no nodes; say num_nodes if it has no x"),
             (graph((0, 1), x=None, num_nodes=2), "no node features x, others have some"),
             (graph((0, 1), y="toxic"), "y must be a whole number, got 'toxic': number the classes"),
+            (Data(x=torch.ones(3, 2).to_sparse()), "x is sparse (torch.sparse_coo), expected a dense tensor"),
+            (Data(x=torch.ones(3, 2).to_sparse_csr()), "x is sparse (torch.sparse_csr), expected a dense tensor"),
+            (Data(x=torch.ones(3, 2) * 1j), "x has complex numbers: make real features of them"),
+            (Data(x=torch.ones(3, 2), y=torch.ones(1).to_sparse()), "y is sparse (torch.sparse_coo)"),
+            (Data(x=torch.ones(3, 2), edge_index=torch.ones(2, 1).long().to_sparse()), "edge_index is sparse"),
+            (Data(x=torch.ones(3, 2), adj=torch.ones(3, 3)), "its edges are adj, a dense tensor [3, 3]: expected edge"),
+            (Data(x=torch.ones(3, 2), adj_t=torch.eye(5).to_sparse()), "edge 3 joins nodes [3, 3] of 3"),
+            (Data(num_nodes=10**12), "it and the graphs before it would take 59,604.6 GiB of memory, more than"),
+            (Data(num_nodes=10**30), "GiB of memory, more than the"),
+            (Data(num_nodes=-3), "num_nodes must be positive, got -3"),
+            (Data(num_nodes=2.5), "num_nodes must be a whole number, got 2.5"),
+            (Data(x=torch.ones(1, 1).expand(10**9, 100)), "it and the graphs before it would take 432.1 GiB"),
+            (Data(x=torch.ones(3, 2), edge_index=torch.zeros(2, 1).long().expand(2, 10**12)), "14,901.2 GiB of memory"),
         ],
     )
     @pytest.mark.parametrize("source", ["file", "dataset"])
@@ -249,6 +303,14 @@ class TestBadGraphs:
         message = complaint(file=saved(graphs, path)) if source == "file" else complaint(dataset=Listed(graphs))
         assert expected in message
         assert message.startswith(f"{path if source == 'file' else 'Listed'}, graph 3: ")
+
+    def test_features_that_are_too_large_for_float32(self):
+        message = complaint(dataset=[Data(x=torch.full((1, 2), 1e300, dtype=torch.float64))])
+        assert message == "list, graph 0: feature 0 of node 0 is 1e+300, expected a finite number"
+
+    def test_degrees_of_more_kinds_than_memory_has_room_for(self):
+        message = complaint(dataset=three(), max_degree=10**12)
+        assert message.startswith("degrees of 6 nodes up to 1,000,000,000,000, one-hot, would take 44,703.5 GiB")
 
     def test_different_numbers_of_features(self, tmp_path):
         path = tmp_path / "graphs.pt"
@@ -280,6 +342,56 @@ UNSAFE = "holds no graphs that can be loaded without running code from it: "
 
 
 class TestBadFiles:
+    def test_a_file_that_unpacks_to_more_than_memory(self, tmp_path, monkeypatch):
+        path, plain = tmp_path / "graphs.pt", tmp_path / "plain.pt"
+        torch.save([Data(x=torch.zeros(2**20, 1))], plain)
+        with zipfile.ZipFile(plain) as old, zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as new:
+            for name in old.namelist():
+                new.writestr(name, old.read(name))
+        assert path.stat().st_size < 2**14
+        monkeypatch.setattr("datamodules.room.memory_limit", lambda: 2**21)
+        message = complaint(file=str(path))
+        assert message == (
+            f"{path} unpacked would take 4.0 MiB of memory, more than the 2.0 MiB that data may take on this machine"
+        )
+
+    def test_what_transforms_leave(self, tmp_path):
+        graphs = [ToSparseTensor()(one) for one in three()]
+        message = complaint(file=saved(graphs, tmp_path / "graphs.pt"))
+        assert message.endswith(
+            "AttrType, which transforms leave in them: save Data.from_dict(graph.to_dict()) of each graph"
+        )
+        load(file=saved([Data.from_dict(graph.to_dict()) for graph in graphs], tmp_path / "graphs.pt"))
+
+    def test_slices_that_do_not_fit(self, tmp_path):
+        data = Data(x=torch.ones(3, 1), edge_index=torch.zeros(2, 0).long())
+        for slices in ({"x": torch.tensor([0, 9])}, {"y": torch.tensor([0, 1])}):
+            path = tmp_path / "graphs.pt"
+            assert complaint(file=saved((data, slices), path)).startswith(str(path))
+
+    def test_slices_of_more_graphs_than_memory_has_room_for(self, tmp_path, monkeypatch):
+        data, path = Data(x=torch.ones(3, 1)), tmp_path / "graphs.pt"
+        monkeypatch.setattr("datamodules.room.memory_limit", lambda: 2**20)
+        message = complaint(file=saved((data, {"x": torch.zeros(1).long().expand(2**11 + 1)}), path))
+        assert message.startswith(f"the 2,048 graphs of {path} would take 2.0 MiB of memory, more than the 1.0 MiB")
+
+    @pytest.mark.parametrize("how", ["pickle", "script", "numpy", "cut", "text", "empty"])
+    def test_nobody_is_told_to_run_code(self, how, tmp_path):
+        path = tmp_path / "graphs.pt"
+        if how == "script":
+            torch.jit.script(torch.nn.Linear(1, 1)).save(path)
+        else:
+            whole = io.BytesIO()
+            torch.save([graph((0, 1))], whole)
+            contents = {"pickle": pickle.dumps([graph((0, 1))]), "cut": whole.getvalue()[:-200], "empty": b""}
+            contents |= {"numpy": b"\x93NUMPY\x01\x00v\x00{'descr': '<f8'}", "text": b"a,b\n1,2\n"}
+            path.write_bytes(contents[how])
+        message = complaint(file=str(path))
+        assert message.startswith(f"{path} {UNSAFE}")
+        assert len(message.removeprefix(f"{path} {UNSAFE}")) > 3
+        for advice in ("weights_only", "weights-only", "torch.jit", "torch.load", "file an issue", "safe_globals"):
+            assert advice not in message.lower()
+
     @pytest.mark.parametrize("how", ["zip", "old", "pickle", "within"])
     def test_code_in_a_file_does_not_run(self, how, tmp_path):
         path, trace = tmp_path / "graphs.pt", tmp_path / "ran"
@@ -512,6 +624,78 @@ class TestTables:
         assert (data.classes, data.samples.target.tolist()) == (["9", "10"], [1, -1, 0])
 
 
+class TestTablesAsTheyAreWritten:
+    FRAME = frame(NODES)
+
+    @pytest.mark.parametrize("name", ["nodes.csv", "nodes.parquet"])
+    def test_the_index_of_rows_is_no_feature(self, name, tmp_path, caplog):
+        paths = tables(tmp_path)
+        shuffled = self.FRAME.set_axis([4, 2, 0, 1, 3])
+        getattr(shuffled, "to_csv" if name.endswith("csv") else "to_parquet")(tmp_path / name)
+        assert parts(load(nodes=str(tmp_path / name), edges=paths["edges"])) == TABLE
+        assert any("left out as the index of its rows" in line for line in caplog.messages)
+
+    def test_graphs_and_nodes_that_are_the_index(self, tmp_path):
+        paths = tables(tmp_path)
+        self.FRAME.set_index(["graph", "node"]).to_parquet(tmp_path / "nodes.parquet")
+        assert parts(load(nodes=str(tmp_path / "nodes.parquet"), edges=paths["edges"])) == TABLE
+
+    def test_a_feature_that_counts_the_rows(self, tmp_path, caplog):
+        nodes = "graph,node,key\n" + "".join(f"1,{number},{number}\n" for number in range(12))
+        load(**tables(tmp_path, nodes, "source,target\n"))
+        assert f"{tmp_path / 'nodes.csv'}: key counts the rows: leave it out, unless it says something of them" in (
+            caplog.messages
+        )
+
+    @pytest.mark.parametrize("kind", ["csv", "parquet"])
+    def test_labels_and_names_that_look_missing(self, kind, tmp_path, caplog):
+        nodes = pd.DataFrame({"graph": ["NA", "b", "c"], "node": [1, 2, 3], "label": ["None", "x", "y"]})
+        nodes = nodes if kind == "parquet" else nodes.to_csv(index=False)
+        paths = tables(tmp_path, nodes, "source,target\n1,1\n", kind)
+        assert "row 1: graph is missing" in complaint(**paths)
+        assert load(**paths, missing=[]).classes == ["None", "x", "y"]
+        caplog.clear()
+        assert load(**paths, missing=["None"]).samples.target.tolist() == [-1, 0, 1]
+        assert f"{paths['nodes']}: 1 of 3 graphs have no label: no score counts them" in caplog.messages
+
+    def test_truth_values_are_the_same_labels_in_text_and_parquet(self, tmp_path):
+        nodes = pd.DataFrame({"graph": [1, 2], "node": [1, 2], "label": [True, False], "ring": [True, False]})
+        text, packed = (
+            load(**tables(tmp_path / kind, content, "source,target\n1,1\n", kind))
+            for kind, content in (("csv", nodes.to_csv(index=False)), ("parquet", nodes))
+        )
+        assert text.classes == packed.classes == ["False", "True"]
+        assert text.samples.inputs.x.tolist() == packed.samples.inputs.x.tolist() == [[1], [0]]
+
+    def test_other_marks(self, tmp_path):
+        nodes = NODES.replace(",", ";").replace(".", ",").replace("10\n", "1.000\n")
+        edges = LINKS.replace(",", ";")
+        data = load(**tables(tmp_path, nodes, edges), delimiter=";", decimal=",", thousands=".")
+        assert parts(data) == [[[0.5, 1000], *TABLE_X[1:]], *TABLE[1:]]
+
+    def test_nodes_are_named_as_they_are_written(self, tmp_path):
+        data = load(**tables(tmp_path, "graph,node\n1,1.1\n1,1.10\n", "source,target\n1.1,1.10\n"))
+        assert data.samples.inputs.edge_index.tolist() == [[0], [1]]
+
+    def test_numbers_in_another_dress(self, tmp_path):
+        message = complaint(**tables(tmp_path, NODES.replace("0.5", '"1,163"')))
+        assert message.endswith(
+            "features are numbers, but weight has numbers with marks between thousands such as '1,163': set thousands "
+            "to ',', or leave it out"
+        )
+        message = complaint(
+            **tables(tmp_path, NODES.replace("0.5", "heavy").replace("1.5", "light").replace("2.5", "-"))
+        )
+        assert message.endswith(
+            "but weight is not: number its values ('heavy', 'light', '-' … (5 in all)), or leave it out"
+        )
+
+    def test_a_table_that_is_too_large(self, tmp_path):
+        message = complaint(**tables(tmp_path), max_gib=2**-30)
+        assert "nodes.csv takes" in message
+        assert "max_gib allows" in message
+
+
 class TestBadTables:
     @pytest.mark.parametrize(
         ("nodes", "expected"),
@@ -532,15 +716,16 @@ class TestBadTables:
             ("graph,id\n1,2\n", "needs columns graph, node; it has graph, id"),
             ("node\n1\n", "needs columns graph, node; it has node"),
             ("graph,node\n", "has no graphs: no row"),
-            ("", "is no CSV file"),
-            (b"\xff\xfe\x00\x01", "is no CSV file"),
-            ("graph,node\n1,2\n1,3,4\n1,5\n", "is no CSV file"),
+            ("", "Empty CSV file"),
+            (b"\xff\xfe\x00\x01", "is in UTF-16"),
+            ("graph,node\n1,2\n1,3,4\n1,5\n", "Row #3: Expected 2 columns, got 3"),
             (NODES.replace("7,2.5,2", ",2.5,2"), "row 3: graph is missing"),
             (NODES.replace("3,3.5,3", "3,3.5,"), "row 4: node is missing"),
             (NODES.replace("7,2.5,2", "7,2.5,1"), "row 3"),
             (NODES.replace("2.5", "heavy"), "weight is not"),
             (NODES.replace("2.5", ""), "row 3: weight is missing or not finite"),
-            (NODES.replace("2.5", "inf"), "row 3: weight is missing or not finite"),
+            (NODES.replace("2.5", "inf"), "row 3: weight is inf, infinite or too large"),
+            (NODES.replace("2.5", "1e39"), "row 3: weight is missing or not finite"),
             (NODES.replace("no,50", "no,"), "row 5: size is missing or not finite"),
             (NODES.replace("no,50", "yes,50"), "several labels"),
         ],
@@ -556,7 +741,7 @@ class TestBadTables:
         ("edges", "expected"),
         [
             ("from,to\n1,2\n", "needs columns source, target; it has from, to"),
-            ("", "is no CSV file"),
+            ("", "Empty CSV file"),
             ("source,target\n1,2\n,1\n", "row 2: source is missing"),
             ("source,target\n1,2\n1,\n", "row 2: target is missing"),
             ("graph,source,target\n7,1,2\n,1,2\n", "row 2: graph is missing"),

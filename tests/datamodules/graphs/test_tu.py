@@ -113,6 +113,34 @@ class TestPlaces:
         monkeypatch.chdir(tmp_path / "elsewhere")
         assert data.files == [tmp_path / "data" / "MUTAG.zip"]
 
+    @pytest.mark.parametrize("name", ["../TINY", "a/TINY", "..", ".", "", "C:\\TINY", "TINY\0"])
+    def test_a_name_that_leaves_the_root(self, name, tmp_path):
+        unpack(tmp_path, FILES)
+        (tmp_path / "root" / "a").mkdir(parents=True)
+        with pytest.raises(ValueError, match="name must be that of a set of the TU collection, such as MUTAG, got "):
+            TUDataset(name, VIEWS, root=str(tmp_path / "root"))
+
+    @pytest.mark.parametrize("place", [pack, unpack])
+    def test_a_set_for_regression_has_no_labels(self, place, tmp_path, caplog):
+        files = {kind: text for kind, text in FILES.items() if kind != "graph_labels"}
+        place(tmp_path, files | {"graph_attributes": "0.5\n1.5\n2\n-3\n"})
+        data = read(tmp_path)
+        assert shape_of(data) == [EDGES, NODE_PTR, EDGE_PTR, [-1] * 4]
+        assert data.num_classes == 0
+        (line,) = [record.getMessage() for record in caplog.records]
+        assert line == f"{data.files[0]} has no classes of its graphs, so no label is used"
+        place(
+            tmp_path / "gap", files | {"graph_indicator": "1\n1\n1\n5\n5\n5\n5\n3\n4\n4\n", "graph_attributes": "1\n"}
+        )
+        with pytest.raises(ValueError, match=r"^graph 2 in .* has no node in TINY_graph_indicator\.txt"):
+            read(tmp_path / "gap")
+
+    @pytest.mark.parametrize(("edges", "line"), [("", "no graph has an edge"), ("1, 2\n", "no edge has its reverse")])
+    def test_warns_of_edges_that_lack(self, edges, line, tmp_path, caplog):
+        read(tmp_path, FILES | {"A": edges})
+        (found,) = [record.getMessage() for record in caplog.records]
+        assert found.startswith(f"{tmp_path / 'TINY.zip'}: {line}, so that ")
+
     def test_names_with_capitals_and_dashes(self, tmp_path):
         assert len(read(tmp_path, FILES, "NEW-SET_5K").samples.inputs) == 4
 
@@ -435,6 +463,29 @@ class TestBadFiles:
     def test_names_file_and_line(self, kind, text, expected, tmp_path):
         message = self.complaint(tmp_path, PAIR | {kind: text})
         assert [part for part in expected if part not in message] == []
+
+    @pytest.mark.parametrize(
+        ("files", "message"),
+        [
+            ({"node_labels": "0\n" * 2**18}, "{} unpacked would take 2.0 MiB of memory, more than the 1.0 MiB"),
+            ({"A": "1, 2\n" * 2**16}, "{} unpacked would take 1.3 MiB of memory, more than the 1.0 MiB"),
+            (
+                {"node_labels": "0\n4095\n" * 9, "graph_indicator": "1\n2\n" * 9},
+                "TINY_node_labels.txt in {}, one-hot, would take 1.1 MiB of memory, more than the 1.0 MiB",
+            ),
+            ({"A": "1," * 2**17}, "TINY_A.txt in {} has more than 131,072 characters in line 1"),
+            ({"A": "1,2\n" + "1" * 2**18}, "TINY_A.txt in {} has more than 131,072 characters in line 2"),
+        ],
+    )
+    def test_more_than_memory_has_room_for(self, files, message, tmp_path, monkeypatch):
+        limit = 2**30 if "characters" in message else 2**20
+        monkeypatch.setattr("datamodules.room.memory_limit", lambda: limit)
+        found = self.complaint(tmp_path, PAIR | {"A": "1, 3\n" if "one-hot" in message else PAIR["A"]} | files)
+        assert found.startswith(message.format(tmp_path / "TINY.zip"))
+
+    def test_labels_at_both_ends_of_whole_numbers(self, tmp_path):
+        message = self.complaint(tmp_path, PAIR | {"node_labels": f"{-(2**63)}\n{2**63 - 1}\n0\n0\n0\n"})
+        assert "labels up to 18446744073709551616 above the smallest, too many" in message
 
     def test_graph_ids_that_skip(self, tmp_path):
         files = PAIR | {"graph_indicator": "1\n1\n3\n3\n3\n", "graph_labels": "1\n2\n1\n"}

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import io
+import json
 import sys
 
 import numpy as np
 import pandas as pd
 import pytest
 import torch
-from PIL import Image
+from PIL import ExifTags, Image
 
 from datamodules import HuggingFaceImages
 from datamodules.augmentations import Identity, RandomResizedCrop
+from datamodules.images.decoding import decode
 
 
 @pytest.fixture(autouse=True)
@@ -202,3 +204,49 @@ def test_one_image_of_a_class(tmp_path):
     folder = write(tmp_path / "own", "train", 21, labels=["a", "b"] * 10 + ["c"])
     with pytest.raises(ValueError, match=r"own: 0.1 of 21 images cannot be set aside.*there is one image of c"):
         build(folder)
+
+
+def test_photographs_are_upright(tmp_path):
+    exif = Image.Exif()
+    exif[ExifTags.Base.Orientation] = 6
+    folder = write(tmp_path / "own", "train", 20)
+    frame = pd.read_parquet(folder / "train-00000-of-00001.parquet")
+    buffer = io.BytesIO()
+    pixels = np.random.default_rng(0).integers(0, 256, (6, 8, 3), dtype=np.uint8)
+    Image.fromarray(pixels).transpose(Image.Transpose.ROTATE_90).save(buffer, "PNG", exif=exif)
+    frame.at[0, "img"] = {"bytes": buffer.getvalue(), "path": "0.png"}
+    frame.to_parquet(folder / "train-00000-of-00001.parquet")
+    data = HuggingFaceImages([Identity(), Identity()], Identity(), str(folder), num_workers=0)
+    data.setup("predict")
+    assert np.array_equal(decode(data.samples.inputs.items[0]), pixels)
+
+
+@pytest.mark.parametrize("name", ["../../elsewhere", "/no/such/folder", "a/b/c", "-x", "x--y", "a\0b"])
+def test_a_name_that_is_none_of_the_hub(tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("datasets.load_dataset", lambda *_: pytest.fail("asked for it"))
+    message = "is no folder here, and no data set of the hub that can be read: its names are NAME or OWNER/NAME"
+    with pytest.raises((FileNotFoundError, ValueError), match=message):
+        HuggingFaceImages([Identity(), Identity()], Identity(), name)
+
+
+def test_a_folder_of_save_to_disk(tmp_path):
+    import datasets
+
+    table = datasets.load_dataset(str(write(tmp_path / "own", "train", 20)))
+    table["train"].save_to_disk(tmp_path / "one")
+    table.save_to_disk(tmp_path / "all")
+    expected = everything(build(tmp_path / "own"), "train")
+    for place in ("one", "all"):
+        found = everything(build(tmp_path / place), "train")
+        assert all(torch.equal(a, b) for a, b in zip(found, expected, strict=True))
+
+
+def test_several_subsets(tmp_path):
+    for name in ("first", "second"):
+        write(tmp_path / "own", f"{name}", 20)
+    files = [{"config_name": one, "data_files": f"{one}-*.parquet"} for one in ("first", "second")]
+    (tmp_path / "own" / "README.md").write_text(f"---\nconfigs: {json.dumps(files)}\n---\n")
+    with pytest.raises(ValueError, match=r"own has several subsets, say which, data\.subset: \['first', 'second'\]$"):
+        build(tmp_path / "own")
+    assert len(build(tmp_path / "own", subset="second").samples.target) == 20

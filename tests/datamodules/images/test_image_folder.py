@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import logging
+import os
 
 import numpy as np
 import pytest
 import torch
-from PIL import Image
+from PIL import ExifTags, Image
 
 from datamodules import ImageFolder
 from datamodules.augmentations import (
@@ -176,6 +177,65 @@ def test_in_memory(tmp_path, monkeypatch):
     assert cached.read_bytes() == before
 
 
+def test_a_cache_of_other_files_of_the_same_size_and_time(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    for i in range(10):
+        Image.new("RGB", (8, 8), (i, 0, 0)).save(tmp_path / f"{i}.bmp")
+    assert build(tmp_path, evaluation=Identity(), in_memory=True).samples.inputs[3].amax() == 3
+    path = tmp_path / "3.bmp"
+    before = path.stat()
+    Image.new("RGB", (8, 8), (200, 0, 0)).save(path)
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))  # as a program that copies files keeps it
+    assert (path.stat().st_size, path.stat().st_mtime_ns) == (before.st_size, before.st_mtime_ns)
+    assert build(tmp_path, evaluation=Identity(), in_memory=True).samples.inputs[3].amax() == 200
+
+
+@pytest.mark.parametrize("in_memory", [False, True])
+def test_equal_photographs_of_which_some_lie_on_their_side(tmp_path, monkeypatch, in_memory):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    exif = Image.Exif()
+    exif[ExifTags.Base.Orientation] = 6
+    upright = Image.fromarray(np.random.default_rng(0).integers(0, 256, (30, 40, 3), dtype=np.uint8))
+    for i in range(10):
+        lies = {"exif": exif} if i % 2 else {}
+        (upright.transpose(Image.Transpose.ROTATE_90) if lies else upright).save(tmp_path / f"{i}.png", **lies)
+    data = build(tmp_path, evaluation=Identity(), in_memory=in_memory)
+    images = torch.cat([x for x, _ in batches(data.predict_dataloader(), data, train=False)])
+    assert images.shape == (10, 3, 30, 40)
+    assert (images == images[:1]).all()
+
+
+@pytest.mark.parametrize("stage", ["fit", "predict"])
+def test_formats_that_are_read_and_files_that_are_left_out(tmp_path, caplog, stage):
+    for i in range(12):
+        for ending in ("jpg", "gif", "avif"):
+            paint(tmp_path / "ab"[i % 2] / f"{i}.{ending}", i)
+        (tmp_path / "ab"[i % 2] / f"{i}.heic").write_bytes(b"heic")
+    (tmp_path / "a" / "list.txt").write_text("12")
+    (tmp_path / "b" / ".DS_Store").write_text("hidden")
+    data = ImageFolder([VIEW, VIEW], MIDDLE, str(tmp_path), num_workers=0)
+    data.setup(stage)
+    assert sum(len(target) for _, target in data.predict_dataloader()) == 36
+    (line,) = [record.getMessage() for record in caplog.records]
+    assert line == f"{tmp_path}: 13 files are no images and are left out: 12 .heic, 1 .txt"
+
+
+def test_more_images_than_memory_has_room_for(tmp_path, monkeypatch):
+    folder(tmp_path, size=(8, 8))
+
+    class Full:
+        def empty(self, *_, **__):
+            raise MemoryError("Unable to allocate")
+
+        def __getattr__(self, name):
+            return getattr(np, name)
+
+    monkeypatch.setattr("datamodules.images.cache.np", Full())
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    with pytest.raises(ValueError, match=r"30 images as large as .*00\.jpg take 0\.0 MiB, .*: set in_memory false"):
+        build(tmp_path, evaluation=Identity(), in_memory=True)
+
+
 def test_a_cache_that_cannot_be_written(tmp_path, monkeypatch):
     (tmp_path / "file").touch()
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
@@ -309,7 +369,7 @@ def lonely(root):
         (lambda root: None, r"own does not exist: expected FOLDER/CLASS/image\.jpg"),
         (lambda root: root.write_text("x"), "own is a file: expected"),
         (empty, "own has no image"),
-        (only_text, "own has no image"),
+        (only_text, r"own has no image \(JPEG, .*\); it has 1 \.txt: expected"),
         (mixed, r"own has images in itself, such as stray\.png, and in cat: expected"),
         (lonely, r"own: 0\.1 of 31 images cannot be set aside, as each split needs images of every class"),
     ],

@@ -52,6 +52,19 @@ def build(root):
     return STL10([Identity(), Identity()], Identity(), batch_size=10, root=str(root))
 
 
+def test_an_archive_that_is_larger_than_memory(tmp_path, monkeypatch):
+    pack(tmp_path / "data")
+    monkeypatch.setattr("datamodules.room.memory_limit", lambda: 2**20)
+    message = (
+        r"stl10_binary/train_X\.bin in .*stl10_binary\.tar\.gz would take 3\.4 MiB of memory, more than the 1\.0 MiB "
+        rf"that data may take on this machine: if it is meant so, unpack it in {tmp_path / 'data'}$"
+    )
+    with pytest.raises(ValueError, match=message):
+        build(tmp_path / "data").setup()
+    monkeypatch.setattr("datamodules.room.memory_limit", lambda: 2**23)
+    build(tmp_path / "data").setup()
+
+
 @pytest.mark.parametrize("place", [pack, unpack])
 def test_images_labels_and_splits(tmp_path, place):
     place(tmp_path / "data")

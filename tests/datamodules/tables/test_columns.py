@@ -43,7 +43,7 @@ def test_numbers_against_scikit_learn():
 
 def test_by_hand():
     columns = fit(a=["1", "3"], b=["y", "x"], c=[True, False])
-    assert columns == Columns(["a"], [2.0], [1.0], [], ["b", "c"], [["x", "y"], ["false", "true"]], False)
+    assert columns == Columns(["a"], [2.0], [1.0], [], ["b", "c"], [["x", "y"], ["False", "True"]], False)
     assert (columns.in_features, columns.cardinalities) == (3, (4, 4))
     table = table_of(extra=[1, 2, 3], c=[False, None, True], b=["x", "z", "y"], a=[2, 0, 3.5])
     assert fit(impute=True, a=["1", "3"], b=["y", "x"], c=[True, False]).encode(table, "n.csv").tolist() == [
@@ -117,7 +117,11 @@ def test_few_names_are_categories_and_many_are_not():
 @pytest.mark.parametrize(
     ("values", "expected"),
     [
-        (["2020-01-02", "2021-03-04 05:06"], "a has dates: make numbers of them, or drop it"),
+        (
+            ["2020-01-02", "2021-03-04 05:06"],
+            "t.csv: a has dates such as '2020-01-02', '2021-03-04 05:06': make numbers of them, drop it, or name it "
+            "among categorical",
+        ),
         ([datetime.date(2020, 1, 1)], "a has dates or times"),
         (pa.array([1], pa.timestamp("s")), "a has dates or times"),
         (pa.array([[1, 2]]), "a has values of type list<item: int64>, neither numbers nor categories: drop it"),
@@ -128,7 +132,11 @@ def test_few_names_are_categories_and_many_are_not():
         ([1.0, float("-inf")], "t.csv, row 2: a is -inf, infinite or too large"),
         (["1e400", "1"], "t.csv, row 1: a is 1e400, infinite or too large"),
         (["1e308", "-1e308"], "a has values up to 1e+308, too large to standardise"),
-        (["1"] * 19 + ["x"], "a has numbers, but also 'x': mend it, drop it, or name it among categorical"),
+        (
+            ["1"] * 19 + ["x"],
+            "a has numbers, but also 'x': list what stands for no value in missing, mend it, drop it, or name it "
+            "among categorical",
+        ),
     ],
 )
 def test_what_is_no_feature(values, expected):

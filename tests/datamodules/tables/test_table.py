@@ -162,6 +162,128 @@ def test_numbers_that_are_categories(load):
     assert (data.in_features, len(data.cardinalities)) == (3, 2)
 
 
+def flags(rows=60):
+    generator = np.random.default_rng(1)
+    more = {"flag": generator.random(rows) < 0.5, "share": generator.choice([0.1, 0.25, 1e-5], rows)}
+    return frame(rows).assign(**more, kind=generator.random(rows) < 0.5)
+
+
+class TestOneValueOneText:
+    @pytest.mark.parametrize("pair", [("a.csv", "b.parquet"), ("a.parquet", "b.csv")])
+    def test_in_text_and_parquet(self, load, tmp_path, pair):
+        one, other = (load(flags(), name, categorical=["share"]) for name in pair)
+        assert one.fitted == other.fitted
+        assert one.classes == ["False", "True"]
+        both = load(flags(), pair[0], categorical=["share"], test_file=str(tmp_path / pair[1]))
+        assert torch.equal(both.samples.inputs[:60], both.samples.inputs[60:])
+        assert torch.equal(both.samples.target[:60], both.samples.target[60:])
+        assert len(both.classes) == 2
+
+    def test_in_upper_case_and_with_blanks(self, load):
+        written = flags().assign(
+            flag=flags()["flag"].map({True: "TRUE", False: " false "}), colour=" " + frame()["colour"]
+        )
+        for name in ("a.csv", "a.parquet"):
+            assert torch.equal(load(written, name).samples.inputs, load(flags()).samples.inputs)
+
+    @pytest.mark.parametrize("name", ["new.csv", "new.parquet"])
+    def test_what_checkpoints_of_earlier_versions_hold(self, load, name, caplog):
+        data = load(flags())
+        columns = data.fitted["columns"]
+        assert columns["categories"][1] == ["False", "True"]
+        old = {"columns": {**columns, "categories": [columns["categories"][0], ["false", "true"]]}}
+        other = load(flags(), name, fitted={**old, "classes": ["false", "true"]})
+        assert torch.equal(other.samples.inputs, data.samples.inputs)
+        assert torch.equal(other.samples.target, data.samples.target)
+        assert not any("unknown" in line for line in caplog.messages)
+
+    def test_a_column_whose_values_are_all_unknown(self, load, caplog):
+        data = load(flags())
+        new = flags().assign(flag=[0, 1] * 30)
+        _ = load(new, "new.parquet", fitted=data.fitted).samples
+        line = next(line for line in caplog.messages if "flag" in line)
+        assert line.endswith(
+            "new.parquet: flag has none of the training's values, so that all count as unknown: it has 0, 1, training "
+            "had False, True"
+        )
+
+
+class TestIndex:
+    @pytest.mark.parametrize("name", ["a.csv", "a.parquet"])
+    def test_is_no_feature(self, load, tmp_path, name):
+        shuffled = frame().sample(frac=1, random_state=0)
+        if name == "a.csv":
+            shuffled.to_csv(tmp_path / name)
+            data = Table(VIEWS, str(tmp_path / name), target="kind")
+        else:
+            data = load(shuffled, name)
+        assert data.fitted == load(shuffled.reset_index(drop=True), "plain.csv").fitted
+
+    def test_of_training_rows_may_be_a_test_file_s_column(self, load, tmp_path):
+        frame(30, seed=1).set_index("size").to_parquet(tmp_path / "test.parquet")
+        assert load(test_file=str(tmp_path / "test.parquet")).describe()["samples"]["test"] == 30
+
+    @pytest.mark.parametrize("numbers", [np.arange(60) + 3, np.random.default_rng(0).permutation(60)])
+    def test_that_has_another_name_is_warned_of(self, load, caplog, numbers):
+        load(frame().assign(key=numbers))
+        assert (
+            [line for line in caplog.messages if "counts the rows" in line]
+            == [
+                line
+                for line in caplog.messages
+                if line.endswith("mine.csv: key counts the rows: drop it, unless it says something of them")
+            ]
+            != []
+        )
+
+    def test_that_is_dropped_by_name(self, load, tmp_path):
+        frame().to_csv(tmp_path / "a.csv")
+        frame().rename_axis("Unnamed: 0").to_csv(tmp_path / "b.csv")
+        assert Table(VIEWS, str(tmp_path / "b.csv"), "kind", drop=["Unnamed: 0"]).in_features == 3
+
+
+def test_how_columns_are_read_is_one_line(load, caplog):
+    load(frame().assign(note="x"), drop=["note"])
+    assert [line.partition("mine.csv: ")[2] for line in caplog.messages] == [
+        "columns are read as 2 numbers, 1 categories (largest: colour, 3 values), 1 left out"
+    ]
+
+
+SLEEP = ["None", "Insomnia", "Sleep Apnea"]
+
+
+class TestLabelsThatLookMissing:
+    @pytest.mark.parametrize("name", ["a.csv", "a.parquet"])
+    def test_are_missing_and_told(self, load, caplog, name):
+        data = load(frame().assign(kind=SLEEP * 20), name)
+        assert data.classes == ["Insomnia", "Sleep Apnea"]
+        assert (data.samples.target == -1).sum() == 20
+        assert any("'None' in kind (missing says which do)" in line for line in caplog.messages)
+        assert any(
+            line.endswith("20 of 60 rows have no label in kind: no score counts them") for line in caplog.messages
+        )
+
+    @pytest.mark.parametrize("name", ["a.csv", "a.parquet"])
+    def test_are_kept(self, load, caplog, name):
+        data = load(frame().assign(kind=SLEEP * 20), name, missing=[])
+        assert data.classes == ["Insomnia", "None", "Sleep Apnea"]
+        assert (data.samples.target >= 0).all()
+        assert not any("no label" in line for line in caplog.messages)
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.parquet"])
+def test_numbers_with_other_marks(load, name):
+    data = frame()
+    german = data.assign(size=data["size"].map(lambda value: f"{value:.4f}".replace(".", ",")))
+    german["count"] = [f"{1000 * value:,}".replace(",", ".") for value in data["count"]]
+    expected = load(data.assign(count=data["count"] * 1000), "plain.csv")
+    read = load(german, name, decimal=",", thousands=".")
+    assert read.fitted == expected.fitted
+    assert torch.equal(read.samples.inputs, expected.samples.inputs)
+    with pytest.raises(ValueError, match="size has numbers with a decimal comma such as"):
+        load(german, name)
+
+
 class TestCheckpoint:
     def test_another_file_is_encoded_as_training_was(self, load):
         data = load()
@@ -238,8 +360,22 @@ class TestComplaints:
         data.loc[5, "kind"] = "rare"
         assert complaint(data).endswith(
             "kind has labels of fewer than 3 rows, rare, which cannot be in training, validation and test: "
-            "merge them with others, or empty those cells"
+            "merge them with others, or empty those cells; if nearly every row has its own, leave the target out"
         )
+
+    def test_of_labels_that_are_identities(self, complaint):
+        message = complaint(frame(3000).assign(kind=[f"id{number}" for number in range(3000)]))
+        assert "fewer than 3 rows, id0, id1, id10 … (3,000 in all), which" in message
+        assert message.endswith("if nearly every row has its own, leave the target out")
+
+    def test_of_many_columns(self, load, tmp_path):
+        wide = frame().assign(**{f"c{number}": np.random.default_rng(number).random(60) for number in range(50)})
+        frame(9).to_csv(tmp_path / "test.csv", index=False)
+        with pytest.raises(ValueError, match=r"test\.csv lacks columns that training had: c0, c1, c2 … \(50 in all\)"):
+            _ = load(wide, test_file=str(tmp_path / "test.csv")).samples
+
+    def test_of_no_rows(self, complaint):
+        assert "mine.csv has columns, but no rows" in complaint(frame(0))
 
     def test_of_too_few_rows_set_aside(self, complaint):
         message = complaint(frame(12))

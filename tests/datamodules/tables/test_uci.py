@@ -74,6 +74,13 @@ def test_columns_of_covtype(load):
     assert samples.target.tolist() == [row % 7 for row in range(140)]
 
 
+@pytest.mark.parametrize(("kind", "lines"), [(CovType, covtype_lines), (Higgs, higgs_lines)])
+def test_more_rows_than_the_set_has(complaint, kind, lines):
+    message = complaint(kind, lines(1000))
+    assert f"{kind.FILE} has more than" in message
+    assert message.endswith("it is another file")
+
+
 def test_splits_of_covtype(load):
     data = load(CovType, covtype_lines())
     splits = data.samples.splits

@@ -86,18 +86,22 @@ def test_tiny_images(shape):
         assert difference(result, batch, lambda image, theirs=theirs: theirs(image, 1.7)) == (0, 0)
 
 
+FILL = (124, 7, 250)
+COLOUR = torch.tensor(FILL, dtype=torch.uint8).view(-1, 1, 1)
+
+
 def shear_x(batch, factor, cubic):
     centre = torch.arange(batch.shape[2]) + 0.5
-    return operations.slide(batch, factor.unsqueeze(1) * centre, torch.full((len(batch),), cubic))
+    return operations.slide(batch, factor.unsqueeze(1) * centre, torch.full((len(batch),), cubic), COLOUR)
 
 
 def translate_x(batch, share, cubic):
     offset = (share * batch.shape[3]).unsqueeze(1).expand(-1, batch.shape[2])
-    return operations.slide(batch, offset, torch.full((len(batch),), cubic))
+    return operations.slide(batch, offset, torch.full((len(batch),), cubic), COLOUR)
 
 
 def rotate(batch, degrees, cubic):
-    return operations.rotate(batch, degrees, cubic)
+    return operations.rotate(batch, degrees, cubic, COLOUR)
 
 
 MOVES = [
@@ -124,7 +128,7 @@ def test_moves_are_pillows(ours, theirs, arguments, cubic, shape):
         mean, largest = difference(
             result,
             batch,
-            lambda image, by=argument: theirs(image, by, resample=resampling, fillcolor=(operations.GREY,) * 3),
+            lambda image, by=argument: theirs(image, by, resample=resampling, fillcolor=FILL),
         )
         assert mean <= 0.015
         assert largest <= 1
@@ -142,7 +146,8 @@ def test_each_image_has_its_own_argument():
 
 def test_interpolation_is_each_images_own():
     batch, cubic, by = crops(32, 32), torch.tensor([True, False] * 3), torch.full((6, 32), 3.3)
-    mixed = operations.slide(batch, by, cubic)
+    mixed = operations.slide(batch, by, cubic, COLOUR)
     for way in (True, False):
-        assert torch.equal(mixed[cubic == way], operations.slide(batch, by, torch.full((6,), way))[cubic == way])
-    assert not torch.equal(mixed, operations.slide(batch, by, ~cubic))
+        alone = operations.slide(batch, by, torch.full((6,), way), COLOUR)
+        assert torch.equal(mixed[cubic == way], alone[cubic == way])
+    assert not torch.equal(mixed, operations.slide(batch, by, ~cubic, COLOUR))

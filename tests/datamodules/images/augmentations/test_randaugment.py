@@ -12,9 +12,12 @@ from timm.data import auto_augment as timm
 
 from datamodules.augmentations import Normalize, RandAugment
 from datamodules.images.augmentations.randaugment import NAMES, NONE, PIXELS, WHOLE, arguments, augment
+from datamodules.images.augmentations.reference import reference
 from datamodules.seeding import generator_at, global_random_state
 
 PHOTOGRAPH = np.asarray(Image.fromarray(load_sample_images().images[0][:420, :420]).resize((28, 28)))
+FILL = (124, 7, 250)
+COLOUR = torch.tensor(FILL, dtype=torch.uint8).view(-1, 1, 1)
 
 
 def pictures(n):
@@ -44,7 +47,7 @@ def test_each_image_gets_its_own_operation():
     level, cubic = torch.full((16,), 5.3, dtype=torch.float64), torch.arange(16) % 2 == 0
     argument = arguments(rows, level, torch.zeros(16, dtype=torch.bool))
     batch = torch.from_numpy(PHOTOGRAPH.copy()).permute(2, 0, 1).expand(16, -1, -1, -1)
-    result = augment(batch, rows, argument, cubic)
+    result = augment(batch, rows, argument, cubic, COLOUR)
     image, worst = Image.fromarray(PHOTOGRAPH), {}
     for i, row in enumerate(rows.tolist()):
         expected = image
@@ -52,7 +55,7 @@ def test_each_image_gets_its_own_operation():
             name, by = NAMES[row], argument[i].item()
             resampling = Image.Resampling.BICUBIC if cubic[i] else Image.Resampling.BILINEAR
             taken = () if timm.LEVEL_TO_ARG[name] is None else (int(by) if name in WHOLE else by,)
-            expected = timm.NAME_TO_OP[name](image, *taken, resample=resampling, fillcolor=(128, 128, 128))
+            expected = timm.NAME_TO_OP[name](image, *taken, resample=resampling, fillcolor=FILL)
         gap = np.abs(np.asarray(expected).astype(int) - result[i].permute(1, 2, 0).numpy().astype(int))
         worst[row] = gap.mean()
     assert len(worst) == 16
@@ -68,10 +71,10 @@ def test_argument_and_interpolation_are_each_images_own(name):
     if name == "Rotate":
         argument = 100 * argument  # degrees
     batch = torch.from_numpy(PHOTOGRAPH.copy()).permute(2, 0, 1).expand(5, -1, -1, -1)
-    result = augment(batch, torch.full((5,), NAMES.index(name)), argument, cubic)
+    result = augment(batch, torch.full((5,), NAMES.index(name)), argument, cubic, COLOUR)
     for moved, by, way in zip(result, argument.tolist(), cubic.tolist(), strict=True):
         resampling = (Image.Resampling.BILINEAR, Image.Resampling.BICUBIC)[way]
-        expected = timm.NAME_TO_OP[name](Image.fromarray(PHOTOGRAPH), by, resample=resampling, fillcolor=(128,) * 3)
+        expected = timm.NAME_TO_OP[name](Image.fromarray(PHOTOGRAPH), by, resample=resampling, fillcolor=FILL)
         gap = np.abs(np.asarray(expected).astype(int) - moved.permute(1, 2, 0).numpy().astype(int))
         assert gap.mean() <= 0.02  # levels of 255; with the other interpolation 0.1 at least
 
@@ -163,8 +166,24 @@ def test_refuses_normalised_images():
         ({"magnitude": 10.5}, r"magnitude must be in \[0, 10\], got 10.5"),
         ({"level_std": -0.5}, "level_std"),
         ({"level_std": float("inf")}, "level_std"),
+        ({"fill": (0, 256, 0)}, r"fill must be three numbers in \[0, 255\], red, green and blue, got \(0, 256, 0\)"),
     ],
 )
 def test_errors(wrong, message):
     with pytest.raises(ValueError, match=message):
         RandAugment(**wrong)
+
+
+@pytest.mark.parametrize("fill", [None, (124, 116, 104)], ids=["grey", "mean of ImageNet"])
+def test_uncovered_pixels_have_the_fill(fill):
+    """Of white images all pixels that are not white are uncovered, in both engines."""
+    view = RandAugment(1, 10, 1, 0) if fill is None else RandAugment(1, 10, 1, 0, fill=fill)
+    operation = view.draw(300, generator_at(0)).operation[0]
+    moved = (operation >= NAMES.index("ShearX")) & (operation != NONE)
+    white = torch.ones(300, 3, 16, 16)
+    found = view(white, generator_at(0))[moved].mul(255).round().byte().movedim(1, -1).reshape(-1, 3).unique(dim=0)
+    assert found.tolist() == [list(fill or (128, 128, 128)), [255, 255, 255]]
+    turn = next(one for one in reference(view).ops if one.name == "Rotate")
+    with global_random_state(generator_at(1)):
+        theirs = np.asarray(turn(Image.new("RGB", (16, 16), (255, 255, 255))))
+    assert tuple(theirs[0, 0]) == (fill or (128, 128, 128))
