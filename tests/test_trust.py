@@ -194,6 +194,19 @@ def test_what_the_user_names_is_taken(canary):
         trust(named={"canary.evil"}).check({"class_path": "canary.evil"}, None, "it")
 
 
+@pytest.mark.parametrize(
+    "text", ["{class_path: canary.Evil}", '{"class\\x5fpath": canary.Evil}', "[{a: {class_path: canary.Evil}}]"]
+)
+def test_yaml_in_text_where_anything_may_stand(canary, text):
+    network = {
+        "class_path": "lightning_renyicl.encoders.TimmModel",
+        "init_args": {"name": "x", "arguments": {"a": text}},
+    }
+    with pytest.raises(ValueError, match=r"names 'canary\.Evil' for model\.arguments\.a"):
+        trust().check(network, None, "model")
+    assert not canary()
+
+
 @pytest.mark.parametrize("text", ["os.system", "a/b.csv", "{x: 1}", "label", "2016-13-45", "[a", "", "🙂", "&a [*a]"])
 def test_text_is_text_where_text_belongs(text):
     table = {"class_path": "datamodules.Table", "init_args": {"views": [VIEW, VIEW], "file": text, "drop": [text]}}
