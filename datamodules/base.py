@@ -15,6 +15,7 @@ from torch.utils.data import DataLoader, Dataset
 from datamodules.augmentations.base import Augmentation, fits
 from datamodules.sampler import BatchIndices
 from datamodules.seeding import generator_at
+from datamodules.stored import class_at, make
 
 Split = Literal["train", "val", "test"]
 
@@ -67,6 +68,31 @@ class SplitLoaders(LightningDataModule):
         self.batch_size = batch_size
         self.seed = 0
         self._skip = 0  # batches of the next epoch that were trained on before
+
+    @classmethod
+    def load_from_checkpoint(  # type: ignore[override]
+        cls, checkpoint_path: str | Path, **arguments: Any
+    ) -> Any:
+        """The data module that a checkpoint of the command holds, of this class or one that inherits from it.
+
+        Args:
+            checkpoint_path: the file.
+            arguments: arguments in place of the checkpoint's.
+
+        Raises:
+            ValueError: a checkpoint that holds other data, or names classes that are not of this package.
+        """
+        checkpoint = torch.load(checkpoint_path, weights_only=True, map_location="cpu", mmap=True)
+        stored = dict(checkpoint.get(cls.CHECKPOINT_HYPER_PARAMS_KEY) or {})
+        found = class_at(stored.get("_class_path"), checkpoint_path)
+        if not issubclass(found, cls):
+            raise ValueError(f"{checkpoint_path} holds {found.__name__}, which is no {cls.__name__}")
+        own = {key: value for key, value in stored.items() if key not in ("_class_path", "_instantiator")}
+        section = {"class_path": stored["_class_path"], "init_args": {**own, **arguments}}
+        data = make(section, checkpoint_path)
+        if found.__qualname__ in checkpoint:
+            data.load_state_dict(checkpoint[found.__qualname__])
+        return data
 
     @property
     def samples(self) -> Samples:

@@ -16,11 +16,18 @@ def replacing(path: Path, partial: Path | None = None) -> Iterator[Path]:
     Args:
         path: file to be written.
         partial: where it is written until it is whole; None is a name of this process's own.
+
+    Raises:
+        OSError: it cannot be written; the error names ``path``, as that of a full disk doesn't by itself.
     """
     partial = partial or path.with_name(f"{path.stem}.{os.getpid()}.part{path.suffix}")
     try:
         yield partial
         partial.replace(path)
+    except OSError as error:
+        if error.errno is None or error.filename is not None:
+            raise
+        raise OSError(error.errno, error.strerror, str(path)) from error
     finally:
         partial.unlink(missing_ok=True)
 

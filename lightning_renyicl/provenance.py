@@ -31,14 +31,20 @@ def size(path: Path) -> int:
     return path.stat().st_size if path.is_file() else sum(f.stat().st_size for f in path.rglob("*") if f.is_file())
 
 
-@cache
 def digest(path: Path) -> str:
     """SHA-256 of a file's content, or of the names and sizes of the files beneath a folder."""
     if path.is_file():
-        with path.open("rb") as stream:
-            return hashlib.file_digest(stream, "sha256").hexdigest()
+        found = path.stat()
+        return _digest(path, found.st_size, found.st_mtime_ns, found.st_ino)
     lines = (f"{f.relative_to(path)} {f.stat().st_size}" for f in sorted(path.rglob("*")) if f.is_file())
     return hashlib.sha256("\n".join(lines).encode(errors="surrogateescape")).hexdigest()
+
+
+@cache
+def _digest(path: Path, *_: int) -> str:
+    """The digest of a file that has not changed since it was last asked for, by what the system says of it."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def changed_files(result: dict[str, Any]) -> list[str]:

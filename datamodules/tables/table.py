@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, get_args
 
 import numpy as np
 import torch
@@ -27,6 +27,18 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     Part: TypeAlias = tuple[Path, dict[str, pa.ChunkedArray]]
+
+
+class Fitted(TypedDict):
+    """What a table learnt from training rows.
+
+    Attributes:
+        classes: the labels, in order.
+        columns: how columns become numbers.
+    """
+
+    classes: list[str]
+    columns: Columns
 
 
 class Table(InMemoryDataModule):
@@ -85,7 +97,7 @@ class Table(InMemoryDataModule):
         missing: Sequence[str] | None = None,
         max_gib: float | None = None,
         held_out: float = 0.2,
-        fitted: dict[str, Any] | None = None,
+        fitted: Fitted | None = None,
     ) -> None:
         super().__init__(views, batch_size, num_classes=0)
         if not 0 < held_out < 1:
@@ -105,7 +117,7 @@ class Table(InMemoryDataModule):
             splits = self._split(labels, num_rows(table), classes)
             features = {name: column for name, column in table.items() if name not in (target, *drop)}
             columns = fit_columns(features, splits["train"].numpy(), categorical, impute, place)
-            fitted = {"classes": classes, "columns": columns.to_dict()}
+            fitted = {"classes": classes, "columns": columns}
             self._loaded = Samples(parts, labels, splits)
             rank_zero_info(f"{place}: columns are read as {columns.summary()}, {len(index) + len(drop)} left out")
         self._learn(fitted)
@@ -173,9 +185,10 @@ class Table(InMemoryDataModule):
             parts.append((path, table))
         return parts, index
 
-    def _learn(self, fitted: dict[str, Any]) -> None:
+    def _learn(self, fitted: Fitted | dict[str, Any]) -> None:
         self.classes: list[str] = fitted["classes"]
-        self.columns = Columns(**fitted["columns"])
+        columns = fitted["columns"]
+        self.columns = columns if isinstance(columns, Columns) else Columns(**columns)
         self.num_classes = len(self.classes)
         self.in_features = self.columns.in_features
         self.cardinalities = self.columns.cardinalities

@@ -1,4 +1,4 @@
-"""What a run records: its result, checkpoint, embeddings, estimates of mutual information and the cost of a step."""
+"""What a run records (result, checkpoint, embeddings, estimates, the cost of a step), and how it stops."""
 
 from lightning_renyicl.callbacks.embedding_writer import EmbeddingWriter
 from lightning_renyicl.callbacks.information_error import InformationError
@@ -7,6 +7,7 @@ from lightning_renyicl.callbacks.last_checkpoint import AtomicCheckpointIO, Last
 from lightning_renyicl.callbacks.replay_recorder import ReplayRecorder
 from lightning_renyicl.callbacks.result_json import ResultJson
 from lightning_renyicl.callbacks.step_timer import StepTimer
+from lightning_renyicl.callbacks.termination import Termination
 
 __all__ = [
     "AtomicCheckpointIO",
@@ -17,4 +18,5 @@ __all__ = [
     "ReplayRecorder",
     "ResultJson",
     "StepTimer",
+    "Termination",
 ]

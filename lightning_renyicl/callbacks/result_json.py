@@ -40,7 +40,8 @@ class ResultJson(Callback):
     Keys: ``metrics`` (scores as shares, ``"online_probe/top1": 0.941``), ``epoch`` (epochs trained when ``fit`` took
     them, with a warning if more followed), ``config`` (the run's ``config.yaml``), ``seed``, ``versions``, ``device``,
     ``seconds``, ``commit``, ``data`` (name, samples in each split, digests of its files). The file is written once and
-    atomically: it exists exactly if the run is finished, which a run cut off by ``max_time`` is not.
+    atomically: it exists exactly if the run is finished, which a run cut off by ``max_time`` is not, nor an evaluation
+    that found no score.
     """
 
     def __init__(self) -> None:
@@ -59,7 +60,7 @@ class ResultJson(Callback):
         if trainer.sanity_checking:
             return
         self._scores, self._epoch = scores(trainer), trainer.current_epoch + 1
-        if trainer.state.fn == "validate":
+        if trainer.state.fn == "validate" and self._scores:
             self._write(trainer, self._scores, None)
 
     def on_fit_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
@@ -83,7 +84,8 @@ class ResultJson(Callback):
         self._write(trainer, self._scores, self._epoch)
 
     def on_test_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        self._write(trainer, scores(trainer), None)
+        if found := scores(trainer):
+            self._write(trainer, found, None)
 
     def state_dict(self) -> dict[str, Any]:
         seconds = self._seconds_before + time.monotonic() - self._start

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import traceback
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,12 @@ from lightning.pytorch.accelerators import CPUAccelerator
 from lightning.pytorch.cli import LightningArgumentParser, LightningCLI
 from lightning.pytorch.utilities import rank_zero_info, rank_zero_only
 
+from lightning_renyicl.callbacks.result_json import scores
+from lightning_renyicl.checkpoints import check_parts, read_checkpoint
 from lightning_renyicl.cli.defaults import add_defaults
 from lightning_renyicl.cli.parser import check_configurations
 from lightning_renyicl.runs.comparison import differing_keys
+from lightning_renyicl.runs.exclusive import take
 from lightning_renyicl.runs.folder import RunFolder, default_path, find
 from lightning_renyicl.runs.stored_configuration import (
     LINKED,
@@ -32,16 +36,18 @@ class RenyiCLI(LightningCLI):
     """LightningCLI with run folders that are continued, and defaults for logging and checkpoints."""
 
     folder: RunFolder
+    held: ExitStack  # what is given back at the end
     fresh = False
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        try:
-            super().__init__(*args, **kwargs)
-        except Exception:
-            if hasattr(self, "folder"):
-                started = getattr(self, "trainer", None) is not None and self.trainer.global_step > 0
-                rank_zero_only(self.folder.write_error)(traceback.format_exc(), started)
-            raise
+        with ExitStack() as self.held:
+            try:
+                super().__init__(*args, **kwargs)
+            except Exception:
+                if hasattr(self, "folder"):
+                    started = getattr(self, "trainer", None) is not None and self.trainer.global_step > 0
+                    rank_zero_only(self.folder.write_error)(traceback.format_exc(), started)
+                raise
 
     def add_default_arguments_to_parser(self, parser: LightningArgumentParser) -> None:
         parser.add_argument(
@@ -60,6 +66,13 @@ class RenyiCLI(LightningCLI):
             help="Use trainer.default_root_dir itself; another configuration in it is an error, and an evaluation "
             "takes the place of the one before.",
         )
+        parser.add_argument(
+            "--trust_checkpoint",
+            type=bool,
+            default=False,
+            help="Take any class that the checkpoint names, and so run what its author wanted to be run; else those of "
+            "this project, of torch.optim and of this command.",
+        )
         for name in LINKED:
             parser.link_arguments(f"data.{name}", f"model.init_args.{name}", apply_on="instantiate")
 
@@ -67,7 +80,7 @@ class RenyiCLI(LightningCLI):
         """Parses; with ``--ckpt_path`` the checkpoint's model and data sections come first and the user's win."""
         args = list(sys.argv[1:] if args is None else args)
         check_configurations(values_of(args, "--config") + values_of(args, "-c"))
-        stored = stored_sections(args)
+        stored, self._run = stored_sections(args)
         if stored:
             args[1:1] = ["--config", yaml.safe_dump(stored)]
         self.config = parser.parse_args(args)
@@ -107,30 +120,41 @@ class RenyiCLI(LightningCLI):
         self.folder = folder
 
     def _begin(self, folder: RunFolder, fresh: bool) -> None:
-        """Empties the folder of a training that starts over, and ends the process if the training is finished."""
+        """Takes the folder, empties it if the training starts over, and ends the process if that is finished."""
         self.fresh = fresh and not restarted()
+        if not self.fresh:
+            self._end_if_finished(folder)
+        self.held.enter_context(take(folder.path))
         if self.fresh:
             # no process writes before all have met, and with this flag none reads either
             rank_zero_only(folder.clear)()
-        metrics = None if self.fresh else folder.metrics
-        if metrics is not None:
-            scores = ", ".join(
-                f"{name} {'not finite' if value is None else f'{value:.4f}'}" for name, value in metrics.items()
-            )
-            rank_zero_info(f"{folder.path} is finished ({scores or 'no scores'}); --fresh true starts over")
-            sys.exit(0)
+        else:
+            self._end_if_finished(folder)  # by a process that had the folder until now
         rank_zero_info(f"run folder: {folder.path}")
+
+    @staticmethod
+    def _end_if_finished(folder: RunFolder) -> None:
+        result = folder.result
+        if result is None:
+            return
+        folder.check_data(result)
+        found = ", ".join(
+            f"{name} {'not finite' if value is None else f'{value:.4f}'}" for name, value in result["metrics"].items()
+        )
+        rank_zero_info(f"{folder.path} is finished ({found or 'no scores'}); --fresh true starts over")
+        sys.exit(0)
 
     def _root(self, config: Any) -> Path:
         """The run's own folder for ``fit``, and for the other commands one of their name in it."""
         if config.trainer.default_root_dir is not None:
             path = Path(config.trainer.default_root_dir)
             path = path if path.name else path.resolve()
-        elif self.subcommand != "fit" and config.ckpt_path and Path(config.ckpt_path).parent.name == "checkpoints":
-            path = Path(config.ckpt_path).parent.parent
+        elif self.subcommand != "fit" and self._run is not None:
+            path = self._run
         else:
-            files = [file for file in config.config or [] if file is not None]
-            path = default_path([str(file) for file in files], config.seed_everything)
+            files = [str(file) for file in config.config or [] if file is not None]
+            checkpoint = [config.ckpt_path] if self.subcommand != "fit" and config.ckpt_path else []
+            path = default_path(files or checkpoint, config.seed_everything)
         return path if self.subcommand == "fit" else path / str(self.subcommand)
 
     def instantiate_classes(self) -> None:
@@ -142,6 +166,8 @@ class RenyiCLI(LightningCLI):
     def instantiate_trainer(self, **kwargs: Any) -> Trainer:
         """Adds what every run has, see :func:`add_defaults`."""
         config = self.config_init[self.subcommand].trainer
+        own = config.callbacks if isinstance(config.callbacks, list) else [config.callbacks]
+        self._own_callbacks = [each for each in own if each is not None]
         self.trainer_defaults["callbacks"] += add_defaults(config, str(self.subcommand), self.folder)
         trainer = super().instantiate_trainer(**kwargs)
         if config.sync_batchnorm and trainer.world_size > 1 and isinstance(trainer.accelerator, CPUAccelerator):
@@ -153,10 +179,11 @@ class RenyiCLI(LightningCLI):
 
     def before_fit(self) -> None:
         """Goes on from the run's own newest checkpoint, unless the user goes back to an older one of them."""
-        latest = None if self.fresh else self.folder.latest
+        latest = None if self.fresh else self.folder.latest()
         given, folder = self.config_init.fit.ckpt_path, self.folder.path.resolve()
         own = given is not None and Path(given).resolve().is_relative_to(folder)
         if latest is not None and (not own or restarted()):
+            check_parts(read_checkpoint(latest), str(latest))
             rank_zero_info(f"continuing {self.folder.path} from {latest.name}")
             self.config_init.fit.ckpt_path = str(latest)
 
@@ -166,17 +193,27 @@ class RenyiCLI(LightningCLI):
 
     def after_validate(self) -> None:
         """Refuses an evaluation of nothing."""
-        check_batches("validate", self.trainer.num_val_batches)
+        self._check_evaluation(self.trainer.num_val_batches)
 
     def after_test(self) -> None:
         """Refuses an evaluation of nothing."""
-        check_batches("test", self.trainer.num_test_batches)
+        self._check_evaluation(self.trainer.num_test_batches)
 
-
-def check_batches(subcommand: str, batches: list[int | float]) -> None:
-    """Raises ValueError if there was no batch."""
-    if not sum(batches):
-        raise ValueError(f"{subcommand} had no batch: no sample is in its split, see data.held_out, or none left")
+    def _check_evaluation(self, batches: list[int | float]) -> None:
+        """Raises ValueError if there was no batch, or no score."""
+        if not sum(batches):
+            raise ValueError(
+                f"{self.subcommand} had no batch: no sample is in its split, see data.held_out, or none left"
+            )
+        if not scores(self.trainer) and not self.trainer.fast_dev_run:  # type: ignore[attr-defined]
+            named = [type(each).__name__ for each in self._own_callbacks]
+            why = (
+                f"{', '.join(named)} reported none" if named else "no protocol is named, by the checkpoint or otherwise"
+            )
+            raise ValueError(
+                f"{self.subcommand} found no score: {why}; --config configs/eval/features.yaml or "
+                "--trainer.callbacks OnlineProbe evaluates features"
+            )
 
 
 def restarted() -> bool:

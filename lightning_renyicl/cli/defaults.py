@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import yaml
+from lightning.fabric.plugins import CheckpointIO
 from lightning.pytorch import Callback, LightningModule, Trainer
 from lightning.pytorch.callbacks import Checkpoint, LearningRateMonitor
 from lightning.pytorch.cli import SaveConfigCallback
 from lightning.pytorch.loggers import TensorBoardLogger
 
 from lightning_renyicl.atomic import write_text
-from lightning_renyicl.callbacks import AtomicCheckpointIO, EmbeddingWriter, LastCheckpoint, ResultJson
+from lightning_renyicl.callbacks import AtomicCheckpointIO, EmbeddingWriter, LastCheckpoint, ResultJson, Termination
 from lightning_renyicl.runs.folder import RunFolder
 from lightning_renyicl.runs.logger import ContinuedCSVLogger
+from lightning_renyicl.runs.stored_configuration import FITTED, RUN
 
 
 class RunConfig(SaveConfigCallback):
@@ -22,11 +26,21 @@ class RunConfig(SaveConfigCallback):
     def save_config(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
         folder = Path(trainer.default_root_dir)
         folder.mkdir(parents=True, exist_ok=True)
-        # as a configuration to run again, not as this call: nothing is to be deleted or loaded by it
+        # as a configuration to run again, not as this call: nothing is deleted, loaded or kept from elsewhere by it
         config = self.config.clone()
-        config.fresh, config.fixed_folder, config.ckpt_path = False, False, None
+        config.fresh, config.fixed_folder, config.trust_checkpoint, config.ckpt_path = False, False, False, None
+        if FITTED in (config.data.get("init_args") or {}):
+            config.data.init_args[FITTED] = None
         # whole or not at all: half a configuration would pass for another one
         write_text(folder / "config.yaml", self.parser.dump(config, skip_unset=False))
+
+    def on_save_checkpoint(self, trainer: Trainer, pl_module: LightningModule, checkpoint: dict[str, Any]) -> None:
+        """Leaves what evaluations of the checkpoint need of its run, wherever it is copied to."""
+        checkpoint[RUN] = {"folder": str(trainer.default_root_dir), "callbacks": self._callbacks}
+
+    @cached_property
+    def _callbacks(self) -> Any:
+        return yaml.safe_load(self.parser.dump(self.config, skip_unset=False))["trainer"]["callbacks"]
 
 
 def add_defaults(trainer: Any, subcommand: str, folder: RunFolder) -> list[Callback]:
@@ -39,6 +53,7 @@ def add_defaults(trainer: Any, subcommand: str, folder: RunFolder) -> list[Callb
     """
     callbacks: list[Callback] = [ResultJson()]
     if subcommand == "fit":
+        callbacks.append(Termination())
         if trainer.logger in (None, True):
             path = str(folder.path)
             trainer.logger = [ContinuedCSVLogger(path), TensorBoardLogger(path, name="", version="")]
@@ -46,7 +61,7 @@ def add_defaults(trainer: Any, subcommand: str, folder: RunFolder) -> list[Callb
             callbacks.append(LearningRateMonitor("step"))
         if trainer.enable_checkpointing is not False and not trainer.fast_dev_run:
             callbacks.append(LastCheckpoint(folder.checkpoint))
-            trainer.plugins = trainer.plugins or [AtomicCheckpointIO()]
+            trainer.plugins = with_checkpoint_io(trainer.plugins, folder.checkpoint)
         return callbacks
     trainer.logger = trainer.logger or False
     own = trainer.callbacks if isinstance(trainer.callbacks, list) else [trainer.callbacks]
@@ -55,3 +70,9 @@ def add_defaults(trainer: Any, subcommand: str, folder: RunFolder) -> list[Callb
     if subcommand == "predict":
         callbacks.append(EmbeddingWriter())
     return callbacks
+
+
+def with_checkpoint_io(plugins: Any, kept: Path) -> list[Any]:
+    """The trainer's plugins, with ours for checkpoints unless the user has another."""
+    own = plugins if isinstance(plugins, list) else [] if plugins is None else [plugins]
+    return own if any(isinstance(each, CheckpointIO) for each in own) else [*own, AtomicCheckpointIO(kept)]

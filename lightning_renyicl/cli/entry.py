@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from collections.abc import Sequence
 from importlib.metadata import version
@@ -10,6 +11,8 @@ from textwrap import shorten
 
 from lightning.fabric.utilities.exceptions import MisconfigurationException
 from lightning.pytorch import Callback, LightningDataModule, LightningModule
+from lightning.pytorch.utilities import rank_zero_only
+from lightning.pytorch.utilities.exceptions import SIGTERMException
 from torch.distributed import DistBackendError
 
 # bare class names in YAML resolve to what is imported
@@ -55,10 +58,14 @@ def run(args: list[str] | None = None, callbacks: Sequence[Callback] = ()) -> Re
 def main() -> None:
     """The console script: user mistakes end in one line and exit code 2, with the traceback in ``error.log``.
 
+    A run that SIGTERM has stopped ends with exit code 143, as other programs do. Its processes after the first end with
+    0: Lightning kills all of them as soon as one of those ends otherwise.
     One line and exit code 1 where another process of the run has ended.
     """
     try:
         run()
+    except SIGTERMException:
+        sys.exit(128 + signal.SIGTERM if rank_zero_only.rank == 0 else 0)  # type: ignore[attr-defined]
     except (OSError, ValueError, ModuleNotFoundError, MisconfigurationException, RuntimeError) as error:
         message, code = str(error), 2
         if lost_another(error):

@@ -60,6 +60,8 @@ def quiet_known_warnings() -> None:
         ".*lr_scheduler.step.. before .optimizer.step.*",
         # val_fraction: 0, as the papers' numbers need
         ".*Total length of .* across ranks is zero.*",
+        # the parser writes what it is
+        "(?s).*Unable to serialize instance.*",
         # the data module keeps the place within the epoch
         ".*ended before the epoch ended and your dataloader is not resumable.*",
     ):

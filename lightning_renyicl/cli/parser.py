@@ -5,16 +5,19 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable
+from enum import Enum
 from typing import Any, NoReturn
 
 import yaml
-from jsonargparse import get_loader, set_loader
+from jsonargparse import Namespace, get_loader, set_loader
 from lightning.pytorch.cli import LightningArgumentParser
 
 from lightning_renyicl.cli.messages import readable
 from lightning_renyicl.configuration import read_configuration, with_current_names
 
 _read_yaml = get_loader("yaml")
+_NO_TEXT = "Unable to serialize instance "
+"""What jsonargparse writes before the text of what it takes for an instance."""
 
 
 class Parser(LightningArgumentParser):
@@ -23,9 +26,29 @@ class Parser(LightningArgumentParser):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, allow_abbrev=False, **kwargs)
 
+    def dump(self, cfg: Namespace, **kwargs: Any) -> str:
+        """The configuration as YAML that reads as the same configuration.
+
+        An enumeration's member is its value there, and text or a device that stands where a function or another class
+        may stand, too, is that text: jsonargparse knows neither.
+        """
+        return str(super().dump(_without_enumerations(cfg.clone()), **kwargs)).replace(_NO_TEXT, "")
+
     def error(self, message: str, ex: Exception | None = None) -> NoReturn:
         sys.stderr.write(f"error: {readable(message)}\n")
         sys.exit(2)
+
+
+def _without_enumerations(value: Any) -> Any:
+    """Changes a configuration in place."""
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, list):
+        return [_without_enumerations(item) for item in value]
+    if isinstance(value, (Namespace, dict)):
+        for key in list(vars(value) if isinstance(value, Namespace) else value):
+            value[key] = _without_enumerations(value[key])
+    return value
 
 
 def read_current_names() -> None:

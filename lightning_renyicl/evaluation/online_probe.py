@@ -157,3 +157,5 @@ class OnlineProbe(Callback):
         assert self.optimizer is not None
         self.probe.load_state_dict(state_dict["probe"])
         self.optimizer.load_state_dict(state_dict["optimizer"])
+        for group in self.optimizer.param_groups:
+            group["lr"] = self.learning_rate  # the checkpoint's may be of another configuration

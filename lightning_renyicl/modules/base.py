@@ -17,6 +17,7 @@ from lightning_renyicl.distributed import all_reduce_sum, world_group
 from lightning_renyicl.encoders import Backbone
 from lightning_renyicl.heads import Head
 from lightning_renyicl.modules.checks import check_trainer
+from lightning_renyicl.modules.stored import StoredModule
 from lightning_renyicl.momentum import MomentumTarget, cosine_momentum
 from lightning_renyicl.objectives import Objective
 
@@ -25,7 +26,7 @@ SchedulerFactory = Callable[[Optimizer, int, int], LRScheduler]
 HeadFactory = Callable[[int], Head]
 
 
-class ContrastiveModule(LightningModule):
+class ContrastiveModule(StoredModule):
     """Backbone, projector, optional predictor and optional momentum target, trained by an objective over views.
 
     A subclass says how its backbone is built. A batch is ``(views, target)`` in training and ``(x, target)`` else.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lightning.pytorch import Trainer
-from lightning.pytorch.callbacks import GradientAccumulationScheduler
+from lightning.pytorch.callbacks import GradientAccumulationScheduler, LearningRateFinder
 from lightning.pytorch.strategies import DeepSpeedStrategy, FSDPStrategy, ModelParallelStrategy
 
 
@@ -21,6 +21,10 @@ def check_trainer(trainer: Trainer) -> None:
         raise ValueError(
             "schedules need one number of batches a step: trainer.accumulate_grad_batches in place of "
             "GradientAccumulationScheduler"
+        )
+    if any(isinstance(callback, LearningRateFinder) for callback in trainer.callbacks):  # type: ignore[attr-defined]
+        raise ValueError(
+            "LearningRateFinder sets an attribute that these modules don't have: try rates by --model.optimizer.lr"
         )
     if isinstance(trainer.strategy, (FSDPStrategy, DeepSpeedStrategy, ModelParallelStrategy)):
         raise ValueError(

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-from lightning.pytorch import LightningModule
 from torch import Tensor, nn
 
 from lightning_renyicl.distributed import world_group
 from lightning_renyicl.modules.base import OptimizerFactory, logs_now
+from lightning_renyicl.modules.stored import StoredModule
 from lightning_renyicl.mutual_information import log_ratio, row_log_ratio, skew_of
 from lightning_renyicl.mutual_information.critics import split_scores
 from lightning_renyicl.mutual_information.ratios import check_ratio_alpha
@@ -19,7 +19,7 @@ from lightning_renyicl.objectives.critic import CosineCritic
 CriticFactory = Callable[[int], nn.Module]
 
 
-class CriticModule(LightningModule):
+class CriticModule(StoredModule):
     """A critic that maximises a bound on the mutual information of pairs.
 
     Takes batches ``([x, y], nats)`` of N pairs ``[N, D]`` and what is known of their mutual information. Every x with

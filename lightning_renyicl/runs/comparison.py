@@ -8,7 +8,7 @@ from typing import Any
 
 from lightning_renyicl.configuration import read_yaml
 
-_OF_THE_CALL = ("config", "ckpt_path", "fresh", "fixed_folder")
+_OF_THE_CALL = ("config", "ckpt_path", "fresh", "fixed_folder", "trust_checkpoint")
 _COSMETIC = ("default_root_dir", "enable_progress_bar", "enable_model_summary", "profiler")
 MACHINE_KEYS = ("accelerator", "devices", "num_nodes", "strategy")
 """Keys of the trainer that say where something runs, not what."""
@@ -32,7 +32,7 @@ def comparable(config: dict[str, Any]) -> dict[str, Any]:
         kept["trainer"] = {key: value for key, value in kept["trainer"].items() if key not in left_out}
     data = kept.get("data")
     if isinstance(data, dict) and isinstance(data.get("init_args"), dict):
-        arguments = {key: value for key, value in data["init_args"].items() if key != "num_workers"}
+        arguments = {key: value for key, value in data["init_args"].items() if key not in ("num_workers", "fitted")}
         if root_is_a_place(str(data.get("class_path"))):
             arguments.pop("root", None)
         elif isinstance(arguments.get("root"), str):

@@ -5,11 +5,17 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from lightning.pytorch.utilities import rank_zero_warn
+
+from lightning_renyicl.atomic import write_text
+from lightning_renyicl.checkpoints import before, damage
 from lightning_renyicl.configuration import read_yaml
+from lightning_renyicl.provenance import changed_files
 from lightning_renyicl.runs.comparison import comparable, differing_keys
 
 _REQUEUE = "hpc_ckpt_*.ckpt"
@@ -42,22 +48,64 @@ class RunFolder:
         return self.path / "checkpoints" / "last.ckpt"
 
     @property
+    def checkpoints(self) -> list[Path]:
+        """What an unfinished run may continue from, the newest first."""
+        found = [self.checkpoint, before(self.checkpoint), *self.path.glob(_REQUEUE)]
+        return sorted((path for path in found if path.exists()), key=lambda path: -path.stat().st_mtime_ns)
+
     def latest(self) -> Path | None:
-        """The newest checkpoint, which an unfinished run continues from; None before there is one."""
-        found = [path for path in (self.checkpoint, *self.path.glob(_REQUEUE)) if path.exists()]
-        return max(found, key=lambda path: path.stat().st_mtime_ns, default=None)
+        """The newest checkpoint that is whole, which an unfinished run continues from; None before there is one.
+
+        Raises:
+            ValueError: no checkpoint that is there is whole.
+        """
+        reasons: list[str] = []
+        for path in self.checkpoints:
+            reason = damage(path)
+            if reason is None:
+                if reasons:
+                    rank_zero_warn(f"{'; '.join(reasons)}: {path.name} is used in its place")
+                return path
+            reasons.append(f"{path} is damaged: {reason}")
+        if reasons:
+            raise ValueError(f"{'; '.join(reasons)}: --fresh true starts over")
+        return None
 
     @property
-    def metrics(self) -> dict[str, float | None] | None:
-        """The scores of a finished run; None of an unfinished one."""
-        result = self.path / "result.json"
-        if not result.exists():
+    def result(self) -> dict[str, Any] | None:
+        """What ``result.json`` of a finished run holds; None of an unfinished one.
+
+        Raises:
+            ValueError: a file that is no result, which it names.
+        """
+        file = self.path / "result.json"
+        if not file.exists():
             return None
         try:
-            scores: dict[str, float | None] = json.loads(result.read_text())["metrics"]
-        except (json.JSONDecodeError, KeyError, TypeError) as error:
-            raise ValueError(f"{result} is not a result file ({error}); delete it to run again") from error
-        return scores
+            result = json.loads(file.read_text(encoding="utf-8"))
+            what = None if isinstance(result, dict) and isinstance(result.get("metrics"), dict) else "no metrics in it"
+        except (ValueError, RecursionError) as error:  # of JSON or of UTF-8
+            what = str(error)
+        if what is not None:
+            raise ValueError(f"{file} is not a result file ({what}); delete it to run again")
+        return dict(result)
+
+    def check_data(self, result: dict[str, Any]) -> None:
+        """Refuses to take a run for finished whose data files have changed since.
+
+        Raises:
+            ValueError: the files that have, or a result that says something else of them.
+        """
+        try:
+            changed = changed_files(result)
+        except (LookupError, TypeError, AttributeError) as error:
+            file = self.path / "result.json"
+            raise ValueError(f"{file} is not a result file (data.files); delete it to run again") from error
+        if changed:
+            raise ValueError(
+                f"{self.path} is finished, but {', '.join(changed[:3])} since: --fresh true trains again, and another "
+                "--trainer.default_root_dir keeps both"
+            )
 
     def holds(self, config: dict[str, Any]) -> bool:
         """Whether this folder is free, or was made by the same configuration."""
@@ -68,12 +116,16 @@ class RunFolder:
         return isinstance(own, dict) and comparable(own) == comparable(config)
 
     def write_error(self, text: str, started: bool) -> None:
-        """Leaves the traceback of a failure in ``error.log``; a run that made no step leaves the folder free."""
-        self.path.mkdir(parents=True, exist_ok=True)
-        (self.path / "error.log").write_text(text)
+        """Leaves the traceback of a failure in ``error.log``; a run that made no step leaves the folder free.
+
+        Where nothing can be written, that is not what failed: nothing is left then.
+        """
         left = (*self.path.glob("result.json*"), *self.path.glob("embeddings*.parquet"))  # by an earlier call
-        if not started and self.latest is None and not left:
-            self.config.unlink(missing_ok=True)
+        with suppress(OSError):
+            if not started and not self.checkpoints and not left:
+                self.config.unlink(missing_ok=True)
+            self.path.mkdir(parents=True, exist_ok=True)
+            write_text(self.path / "error.log", text)
 
     def forget_error(self) -> None:
         """Deletes the traceback of an earlier try."""

@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 import inspect
+import os
 from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
+from types import NoneType
 from typing import Any
-from zipfile import is_zipfile
 
-import torch
+import yaml
 from lightning.pytorch import LightningModule
 
+from lightning_renyicl.checkpoints import check_parts, read_checkpoint
 from lightning_renyicl.configuration import read_configuration, with_current_names
 from lightning_renyicl.runs.comparison import flatten
+from lightning_renyicl.trust import OF_EVALUATIONS, Trust, names_in
 
 LINKED = ("in_features", "cardinalities")
 """What the data module says of itself and the module needs."""
+RUN = "run"
+"""Where a checkpoint keeps the run's folder and callbacks."""
+REMEDY = "--trust_checkpoint true takes whatever it names, and runs what its author wanted to be run"
 FITTED = "fitted"
 """What a data module learnt from training rows, and takes as an argument where a checkpoint has it."""
 
@@ -32,40 +40,100 @@ def save_arguments(instance: Any, section: dict[str, Any], data: Any) -> None:
     instance.save_hyperparameters(arguments)
 
 
-def stored_sections(args: list[str]) -> dict[str, Any]:
-    """The model and data sections stored in the checkpoint that ``--ckpt_path`` names; empty if none is named.
+def stored_sections(args: list[str]) -> tuple[dict[str, Any], Path | None]:
+    """The model and data sections stored in the checkpoint that ``--ckpt_path`` names, and its run's folder.
+
+    They are empty if none is named.
 
     For ``validate`` and ``test`` the run's callbacks come along, so that its protocols report again.
+
+    Raises:
+        ValueError: a checkpoint that is damaged, lacks what the command needs or names classes that it may not name.
+        OSError: a file that cannot be read.
     """
     values = values_of(args, "--ckpt_path")
     if not values or values[-1] in ("null", "last", "best", "hpc", "registry"):
-        return {}
-    if not Path(values[-1]).is_file():
-        what = "is a folder" if Path(values[-1]).is_dir() else "no such file"
-        raise FileNotFoundError(f"--ckpt_path {values[-1]}: {what}")
-    if not is_zipfile(values[-1]):
-        raise ValueError(f"--ckpt_path {values[-1]} is not a checkpoint")
-    try:
-        checkpoint = torch.load(values[-1], weights_only=True, map_location="cpu", mmap=True)
-    except Exception as error:
-        reason = str(error).partition("\n")[0]
-        raise ValueError(f"--ckpt_path {values[-1]} is not a checkpoint that loads safely: {reason}") from error
-    if not isinstance(checkpoint, dict) or "pytorch-lightning_version" not in checkpoint:
-        raise ValueError(f"--ckpt_path {values[-1]} is not a checkpoint of Lightning")
+        return {}, None
+    path, source = Path(values[-1]), f"--ckpt_path {values[-1]}"
+    checkpoint = read_checkpoint(path, source)
+    if args[0] == "fit":
+        check_parts(checkpoint, source)
     stored: dict[str, Any] = {}
     for section, key in (("model", "hyper_parameters"), ("data", "datamodule_hyper_parameters")):
-        arguments = dict(checkpoint.get(key, {}))
-        arguments.pop("_instantiator", None)
-        if section == "model":
-            for name in LINKED:
-                arguments.pop(name, None)
+        arguments = plain_arguments(checkpoint.get(key), f"{source}: {key}")
         if "_class_path" in arguments:
             stored[section] = {"class_path": arguments.pop("_class_path"), "init_args": arguments}
-    run = Path(values[-1]).parent.parent / "config.yaml"
-    if args[0] in ("validate", "test") and run.exists():
-        stored["trainer"] = {"callbacks": read_configuration(run)["trainer"]["callbacks"]}
-    sections: dict[str, Any] = with_current_names(stored)
-    return sections
+    for name in LINKED if "model" in stored else ():
+        stored["model"]["init_args"].pop(name, None)
+    folder = folder_of(path, checkpoint)
+    found, origin = stored_callbacks(checkpoint, path, folder) if args[0] in ("validate", "test") else (None, "")
+    if not isinstance(found, (list, dict, NoneType)):
+        raise ValueError(f"{origin}: trainer.callbacks is no list")
+    if (values_of(args, "--trust_checkpoint") or ["false"])[-1].lower() not in ("true", "yes"):
+        trust = Trust(source, REMEDY, named=named_by_user(args))
+        for section, content in stored.items():
+            trust.check(content, None, section)
+        replace(trust, source=origin, packages=OF_EVALUATIONS).check(found, None, "trainer.callbacks")
+    if found:
+        stored["trainer"] = {"callbacks": found}
+    return stored, folder
+
+
+def plain_arguments(stored: Any, place: str) -> dict[str, Any]:
+    """A section's class and arguments as a checkpoint has them, by their present names, without what data tell.
+
+    Raises:
+        ValueError: something else than a dictionary.
+    """
+    if not isinstance(stored, (dict, NoneType)):
+        raise ValueError(f"{place} is no dictionary")
+    arguments: dict[str, Any] = with_current_names(dict(stored or {}))
+    arguments.pop("_instantiator", None)
+    return arguments
+
+
+def stored_callbacks(checkpoint: dict[str, Any], path: Path, folder: Path | None) -> tuple[Any, str]:
+    """The callbacks of the run that saved a checkpoint, and the file that says so.
+
+    Checkpoints of earlier versions don't hold them; then they are those of the run's ``config.yaml``.
+
+    Raises:
+        ValueError: a ``config.yaml`` that is damaged, which it names.
+    """
+    if RUN in checkpoint:
+        run = checkpoint[RUN]
+        return with_current_names(run.get("callbacks") if isinstance(run, dict) else None), str(path)
+    if folder is None:
+        return None, str(path)
+    trainer = read_configuration(folder / "config.yaml").get("trainer")
+    if not isinstance(trainer, (dict, NoneType)):
+        raise ValueError(f"{folder / 'config.yaml'}: trainer is no dictionary; mend or delete it")
+    return (trainer or {}).get("callbacks"), str(folder / "config.yaml")
+
+
+def folder_of(path: Path, checkpoint: dict[str, Any]) -> Path | None:
+    """The run folder that a checkpoint lies in, or that it names and that is beneath the working folder; else None."""
+    for folder in list(path.absolute().parents)[:3]:
+        if (folder / "config.yaml").is_file():
+            return folder
+    run = checkpoint.get(RUN)
+    named = run.get("folder") if isinstance(run, dict) else None
+    if isinstance(named, str) and Path(named).resolve().is_relative_to(Path.cwd()):
+        return Path(named) if (Path(named) / "config.yaml").is_file() else None
+    return None
+
+
+def named_by_user(args: list[str]) -> set[str]:
+    """What the flags and configurations of a command name: classes that it may then find in a checkpoint, too."""
+    names: set[str] = set()
+    for arg in args:
+        value = arg.partition("=")[2] if arg.startswith("-") and "=" in arg else arg
+        if os.path.isfile(value) and value.endswith((".yaml", ".yml")):
+            names.update(names_in(read_configuration(value)))
+        else:
+            with suppress(yaml.YAMLError, ValueError):
+                names.update(names_in(with_current_names(yaml.safe_load(value))))
+    return names
 
 
 def values_of(args: list[str], flag: str) -> list[str]:

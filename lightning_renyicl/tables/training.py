@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from lightning_renyicl import configuration
+from lightning_renyicl.lock import locked
 from lightning_renyicl.provenance import changed_files
 from lightning_renyicl.runs.comparison import MACHINE_KEYS, changed_keys
 from lightning_renyicl.runs.folder import RunFolder
-from lightning_renyicl.tables.running.lock import locked
 
 OF_THE_MACHINE = ("--data.root", *(f"--trainer.{key}" for key in MACHINE_KEYS))
 """Flags that say where something runs, not what."""

@@ -144,6 +144,12 @@ def test_a_score_that_is_no_number_is_still_json(tmp_path, make, quiet_trainer, 
     assert strict(tmp_path / "result.json")["metrics"] == {"protocol/score": None}
 
 
+@pytest.mark.parametrize("kind", ["validate", "test"])
+def test_not_of_an_evaluation_without_a_score(tmp_path, make, quiet_trainer, kind):
+    getattr(quiet_trainer(callbacks=[ResultJson()]), kind)(*make(), verbose=False)
+    assert list(tmp_path.glob("result*")) == []
+
+
 class TestCommit:
     def test_names_the_checkout(self):
         commit = module_under_test.commit.__wrapped__()
@@ -177,8 +183,9 @@ def test_seconds_of_a_test_are_its_own(tmp_path, make, quiet_trainer, clock):
     clock[0] += 5000
 
     class TakeOne(Callback):
-        def on_test_batch_end(self, *_):
+        def on_test_batch_end(self, trainer, pl_module, *_):
             clock[0] += 1
+            pl_module.log("protocol/score", 1.0)
 
     test = quiet_trainer(callbacks=[ResultJson(), TakeOne()])
     test.test(*make(), ckpt_path=tmp_path / "last.ckpt", verbose=False)

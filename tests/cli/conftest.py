@@ -80,3 +80,15 @@ def curve():
             return list(csv.DictReader(file))
 
     return _curve
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory, fake):
+    run = tmp_path_factory.mktemp("trained")
+    cli.run(["fit", "--config", str(fake), "--trainer.default_root_dir", str(run)])
+    return run
+
+
+@pytest.fixture
+def checkpoint(trained):
+    return trained / "checkpoints/last.ckpt"

@@ -11,7 +11,6 @@ import pytest
 import torch
 
 from datamodules import FakeTable
-from lightning_renyicl import cli
 from lightning_renyicl.modules import TabularModule
 
 # what a cluster's scheduler sets for one task
@@ -25,18 +24,6 @@ SLURM = {
     "SLURM_NNODES": "1",
     "SLURM_JOB_NODELIST": "localhost",
 }
-
-
-@pytest.fixture(scope="module")
-def trained(tmp_path_factory, fake):
-    run = tmp_path_factory.mktemp("trained")
-    cli.run(["fit", "--config", str(fake), "--trainer.default_root_dir", str(run)])
-    return run
-
-
-@pytest.fixture
-def checkpoint(trained):
-    return trained / "checkpoints/last.ckpt"
 
 
 def scores(folder):

@@ -229,8 +229,10 @@ class TestTheLastWins:
         assert config["data"]["init_args"]["batch_size"] == 32
 
     def test_a_checkpoint_comes_before_them(self, resolve, tmp_path, fake):
-        stored = {"_class_path": "FakeTable", "batch_size": 4, "num_samples": 44}
-        torch.save({"pytorch-lightning_version": "2.6.0", "datamodule_hyper_parameters": stored}, tmp_path / "x.ckpt")
+        stored = {"_class_path": "datamodules.FakeTable", "batch_size": 4, "num_samples": 44}
+        parts = {"state_dict": {}, "optimizer_states": [{}], "lr_schedulers": [], "callbacks": {}}
+        parts |= {"loops": {"fit_loop": {"state_dict": {}}}, "datamodule_hyper_parameters": stored}
+        torch.save({"pytorch-lightning_version": "2.6.0", **parts}, tmp_path / "x.ckpt")
         config = resolve("--config", fake, "--ckpt_path", "x.ckpt", "--data.batch_size", "8")
         assert config["data"]["init_args"]["batch_size"] == 8
         assert config["data"]["init_args"]["num_samples"] == 80

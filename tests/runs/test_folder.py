@@ -8,9 +8,11 @@ from inspect import isclass, signature
 from pathlib import Path
 
 import pytest
+import torch
 import yaml
 
 import datamodules
+from lightning_renyicl.checkpoints import before
 from lightning_renyicl.runs.comparison import comparable
 from lightning_renyicl.runs.folder import RunFolder, default_path, find
 
@@ -152,19 +154,24 @@ class TestFind:
         assert find(tmp_path / "seed0", CONFIG).path == tmp_path / "seed0-2"
 
 
-class TestMetrics:
+class TestResult:
     def test_none_of_an_unfinished_run(self, tmp_path):
-        assert RunFolder(tmp_path).metrics is None
+        assert RunFolder(tmp_path).result is None
 
     def test_of_a_finished_run(self, tmp_path):
         (tmp_path / "result.json").write_text(json.dumps({"metrics": {"probe/top1": 0.9, "probe/loss": None}}))
-        assert RunFolder(tmp_path).metrics == {"probe/top1": 0.9, "probe/loss": None}
+        assert RunFolder(tmp_path).result["metrics"] == {"probe/top1": 0.9, "probe/loss": None}
 
-    @pytest.mark.parametrize("text", ["", "{", "[]", "3", '{"score": 1}'])
+    @pytest.mark.parametrize("text", ["", "{", "[]", "3", '{"score": 1}', '{"metrics": []}', "[" * 9**5, b"\x80\xff"])
     def test_damaged(self, tmp_path, text):
-        (tmp_path / "result.json").write_text(text)
-        with pytest.raises(ValueError, match=r"result\.json is not a result file"):
-            _ = RunFolder(tmp_path).metrics
+        (tmp_path / "result.json").write_bytes(text if isinstance(text, bytes) else text.encode())
+        with pytest.raises(ValueError, match=r"result\.json is not a result file .*; delete it to run again"):
+            _ = RunFolder(tmp_path).result
+
+    @pytest.mark.parametrize("data", [3, {"files": 3}, {"files": {__file__: {}}}, {"files": [__file__]}])
+    def test_foreign_data(self, tmp_path, data):
+        with pytest.raises(ValueError, match=r"result\.json is not a result file \(data\.files\)"):
+            RunFolder(tmp_path).check_data({"metrics": {}, "data": data})
 
 
 def test_error_log_comes_and_goes(tmp_path):
@@ -176,17 +183,35 @@ def test_error_log_comes_and_goes(tmp_path):
     assert not (tmp_path / "new/error.log").exists()
 
 
+def save(path, age):
+    torch.save({"age": age}, path)
+    os.utime(path, (age, age))
+
+
 def test_latest_is_the_newest_checkpoint(tmp_path):
     folder = RunFolder(tmp_path)
-    assert folder.latest is None
+    assert folder.latest() is None
     folder.checkpoint.parent.mkdir()
     requeue = tmp_path / "hpc_ckpt_1.ckpt"
     for age, path in enumerate((requeue, folder.checkpoint)):
-        path.touch()
-        os.utime(path, (age, age))
-        assert folder.latest == path
+        save(path, age)
+        assert folder.latest() == path
     os.utime(requeue, (2, 2))
-    assert folder.latest == requeue
+    assert folder.latest() == requeue
+
+
+def test_a_damaged_checkpoint_makes_way_for_the_one_before(tmp_path):
+    folder = RunFolder(tmp_path)
+    folder.checkpoint.parent.mkdir()
+    save(folder.checkpoint, 2)
+    save(before(folder.checkpoint), 1)
+    folder.checkpoint.write_bytes(folder.checkpoint.read_bytes()[:-9])
+    os.utime(folder.checkpoint, (2, 2))
+    with pytest.warns(UserWarning, match=r"last\.ckpt is damaged: .*: last\.ckpt\.before is used in its place"):
+        assert folder.latest() == before(folder.checkpoint)
+    before(folder.checkpoint).write_bytes(b"")
+    with pytest.raises(ValueError, match=r"last\.ckpt is damaged: .*--fresh true starts over"):
+        folder.latest()
 
 
 def test_clear_takes_runs_alone(tmp_path):

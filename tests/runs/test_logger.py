@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import sys
 
 import pytest
 
@@ -66,7 +67,58 @@ def test_a_resumed_run_that_logs_nothing_keeps_the_file(tmp_path):
 
 def test_a_resumed_run_that_fails_before_it_logs_keeps_the_file(tmp_path):
     log(tmp_path, range(3))
-    assert ContinuedCSVLogger(str(tmp_path)).experiment is not None  # as the trainer does at its start
+    ContinuedCSVLogger(str(tmp_path)).save()  # as the trainer does at its start
     assert [int(row["step"]) for row in rows(tmp_path)] == [0, 1, 2]
     log(tmp_path, range(2, 4))
     assert [int(row["step"]) for row in rows(tmp_path)] == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("end", ["12", "12.5", ",", "1.5,3\r"], ids=["a number", "a field", "a comma", "a line's end"])
+def test_a_last_line_that_was_cut_is_left_out(tmp_path, end):
+    log(tmp_path, range(3))
+    with (tmp_path / "metrics.csv").open("a", newline="") as file:
+        file.write(end)
+    with pytest.warns(UserWarning, match=r"the last line of .*metrics\.csv was cut"):
+        log(tmp_path, range(3, 5))
+    assert rows(tmp_path) == [{"loss": str(float(i)), "step": str(i)} for i in range(5)]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"\x00\xff\xfe\x80",
+        b"a,b\n1,2\n",
+        b"loss,step\n1.0\n",
+        b"loss,step\n1,2,3\n",
+        b"loss,step\n1,x\n",
+        b"\x89PNG\r\n",
+    ],
+)
+def test_a_file_that_is_no_log(tmp_path, content):
+    (tmp_path / "metrics.csv").write_bytes(content)
+    with pytest.raises(ValueError, match=r"metrics\.csv is no log of a run .*; move or delete it"):
+        ContinuedCSVLogger(str(tmp_path))
+    assert (tmp_path / "metrics.csv").read_bytes() == content
+
+
+def test_at_no_moment_is_the_curve_gone(tmp_path):
+    """A kill may come between any two lines of code: of the logger, of the library's and of the standard library's."""
+    log(tmp_path, range(50))
+    states = []
+
+    def look(frame, event, _):
+        states.append((tmp_path / "metrics.csv").read_bytes())
+        return look
+
+    before = sys.gettrace()
+    sys.settrace(look)
+    try:
+        logger = ContinuedCSVLogger(str(tmp_path))
+        logger.save()
+        for step in range(48, 52):
+            logger.log_metrics({"loss": float(step), f"new{step}": 1.0}, step)
+            logger.save()
+    finally:
+        sys.settrace(before)
+    assert min(state.count(b"\n") for state in states) == 49  # the header and the 48 rows that stay
+    assert states[-1].count(b"\n") == 53

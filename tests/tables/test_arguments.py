@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from lightning_renyicl.lock import lock
 from lightning_renyicl.tables import __main__ as program
 from lightning_renyicl.tables import spec
-from lightning_renyicl.tables.running.lock import lock
 from lightning_renyicl.tables.running.worker import Outcome
 
 SPEC = """

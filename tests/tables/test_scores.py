@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 import yaml
 
+from lightning_renyicl.lock import lock
 from lightning_renyicl.tables import scores, spec
-from lightning_renyicl.tables.running.lock import lock
 from lightning_renyicl.tables.scores import Score, collect, dataset_of
 from lightning_renyicl.tables.training import status
 from lightning_renyicl.tables.writing.footer import footer

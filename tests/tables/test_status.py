@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from lightning_renyicl import provenance
-from lightning_renyicl.tables.running.lock import lock
+from lightning_renyicl.lock import lock
 from lightning_renyicl.tables.training import Run, Status, Training, only_in_test, status
 
 BASE = "configs/base.yaml"
@@ -28,11 +28,11 @@ DATA = {"name": "Rows", "samples": {"train": 8}}
 @pytest.fixture(autouse=True)
 def _in_the_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    provenance.digest.cache_clear()
+    provenance._digest.cache_clear()
     for path, content in CONTENT.items():
         write_config(path, json.dumps(content))
     yield
-    provenance.digest.cache_clear()
+    provenance._digest.cache_clear()
 
 
 @pytest.fixture(params=["test", "val"])

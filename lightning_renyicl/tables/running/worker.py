@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lightning_renyicl.atomic import old_name, write_text
+from lightning_renyicl.lock import lock
 from lightning_renyicl.runs.folder import RunFolder
 from lightning_renyicl.tables.running import command
-from lightning_renyicl.tables.running.lock import lock
 from lightning_renyicl.tables.running.replay import Replay, differences, mark, read_replay
 from lightning_renyicl.tables.training import Run, Status, read_result, status
 

@@ -8,14 +8,14 @@ import time
 
 import pytest
 
-from lightning_renyicl.tables.running.lock import lock, locked
+from lightning_renyicl.lock import lock, locked
 
 # each says that it has the lock and keeps it until its standard input ends
 HOLDER = """
 import sys
 import time
 from pathlib import Path
-from lightning_renyicl.tables.running.lock import lock
+from lightning_renyicl.lock import lock
 with lock(Path(sys.argv[1])) as descriptor:
     print("got" if descriptor is not None else "busy", flush=True)
     sys.stdin.read()
@@ -24,7 +24,7 @@ with lock(Path(sys.argv[1])) as descriptor:
 PARENT = """
 import subprocess, sys
 from pathlib import Path
-from lightning_renyicl.tables.running.lock import lock
+from lightning_renyicl.lock import lock
 with lock(Path(sys.argv[1])) as descriptor:
     child = subprocess.Popen([sys.executable, "-c", "import sys; sys.stdin.read()"], pass_fds=[descriptor])
     print("got", flush=True)

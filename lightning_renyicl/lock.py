@@ -16,17 +16,22 @@ def lock(path: Path) -> Iterator[int | None]:
     So a training that outlives a killed runner keeps others out of its folder.
 
     Args:
-        path: the lock file; it stays, since a lock on a deleted file locks nothing.
+        path: the lock file; it stays, unless its holder deletes it.
 
     Raises:
         OSError: a folder that cannot be written, or a file system without locks.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
-    try:
-        yield descriptor if _take(descriptor, path, shared=False) else None
-    finally:
-        os.close(descriptor)
+    while True:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+        try:
+            taken = _take(descriptor, path, shared=False)
+            if taken and not _is(descriptor, path):  # its holder has deleted it meanwhile
+                continue
+            yield descriptor if taken else None
+            return
+        finally:
+            os.close(descriptor)
 
 
 def locked(path: Path) -> bool:
@@ -39,6 +44,13 @@ def locked(path: Path) -> bool:
         return not _take(descriptor, path, shared=True)
     finally:
         os.close(descriptor)
+
+
+def _is(descriptor: int, path: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(descriptor), path.stat())
+    except FileNotFoundError:
+        return False
 
 
 def _take(descriptor: int, path: Path, shared: bool) -> bool:

@@ -1,0 +1,84 @@
+"""Checkpoint files: whole or refused, by one line that names the file."""
+
+from __future__ import annotations
+
+import zipfile
+import zlib
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import torch
+
+TO_GO_ON = ("state_dict", "optimizer_states", "lr_schedulers", "loops", "callbacks")
+"""What a training needs to go on where it stopped."""
+
+
+def before(path: Path) -> Path:
+    """Where the checkpoint that another took the place of is kept."""
+    return path.with_name(f"{path.name}.before")
+
+
+def damage(path: Path) -> str | None:
+    """What is wrong with a checkpoint file, by the checksums that torch stores in it and does not look at; or None."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            broken = archive.testzip()
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, ValueError) as error:
+        return f"it is not a whole file ({error})"
+    return None if broken is None else f"{broken} in it is not what was written"
+
+
+def read_checkpoint(path: Path, called: str | None = None, map_location: Any = "cpu") -> dict[str, Any]:
+    """A checkpoint of plain types and tensors.
+
+    Args:
+        path: the file.
+        called: how messages call it; None: by its path.
+        map_location: device of its tensors.
+
+    Raises:
+        ValueError: a file that is damaged, holds other types, or is not a checkpoint of Lightning.
+        OSError: a file that cannot be read.
+    """
+    called = called or str(path)
+    if not path.is_file():
+        raise FileNotFoundError(f"{called}: {'is a folder' if path.is_dir() else 'no such file'}")
+    if reason := damage(path):
+        raise ValueError(f"{called} is not a checkpoint, or is damaged: {reason}")
+    try:
+        checkpoint = torch.load(path, weights_only=True, map_location=map_location, mmap=True)
+    except Exception as error:
+        raise ValueError(f"{called} is not a checkpoint that loads safely: {culprit(error)}") from error
+    if not isinstance(checkpoint, dict) or "pytorch-lightning_version" not in checkpoint:
+        raise ValueError(f"{called} is not a checkpoint of Lightning")
+    return checkpoint
+
+
+def check_parts(checkpoint: dict[str, Any], called: str, parts: Iterable[str] = TO_GO_ON) -> None:
+    """Refuses a checkpoint that lacks parts, from which a training would start anew where they are missing.
+
+    Raises:
+        ValueError: the parts that are missing or empty.
+    """
+    loops = checkpoint.get("loops")
+    lacking = [part for part in parts if part not in checkpoint]
+    if "loops" in checkpoint and not (isinstance(loops, dict) and loops.get("fit_loop")):
+        lacking.append("loops.fit_loop")
+    if not checkpoint.get("optimizer_states", True):
+        lacking.append("optimizer_states")
+    if lacking:
+        raise ValueError(
+            f"{called} has no {', '.join(lacking)}: it is of weights alone, or incomplete, and a training cannot go on "
+            "from it"
+        )
+
+
+def culprit(error: Exception) -> str:
+    """What a file holds that is not loaded, without torch's advice to load it all the same."""
+    text = str(error)
+    for before in ("Unsupported global: GLOBAL ", "Unsupported class ", "Trying to load unsupported GLOBAL "):
+        if before in text:
+            name = text.partition(before)[2].split()[0]
+            return f"it holds {name}, which is code, where only tensors, numbers and text are read"
+    return text.partition("\n")[0]

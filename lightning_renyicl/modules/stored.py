@@ -1,0 +1,130 @@
+"""A module that comes from a checkpoint: in Python, and in a training that goes on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from lightning.pytorch import LightningModule
+from lightning.pytorch.trainer.states import TrainerFn
+
+from lightning_renyicl.checkpoints import read_checkpoint
+from lightning_renyicl.configuration import with_current_names
+from lightning_renyicl.trust import Trust
+
+
+class StoredModule(LightningModule):
+    """What all modules do with their checkpoints.
+
+    A training that goes on from a checkpoint of another configuration takes from it what was learnt, and from its own
+    configuration the optimizer's values and the schedule, which is at the step that the checkpoint was at.
+    """
+
+    _before: dict[str, Any] | None = None  # the checkpoint's arguments, of a training that goes on
+    _groups: list[dict[str, Any]]  # the optimizer's values before the checkpoint's take their place
+
+    @classmethod
+    def load_from_checkpoint(  # type: ignore[override]
+        cls,
+        checkpoint_path: str | Path,
+        map_location: Any = "cpu",
+        strict: bool = True,
+        trust_checkpoint: bool = False,
+        **arguments: Any,
+    ) -> Any:
+        """The module that a checkpoint of the command holds, of this class or one that inherits from it.
+
+        Args:
+            checkpoint_path: the file.
+            map_location: device that its weights go to.
+            strict: whether each weight must have its place.
+            trust_checkpoint: whether to take classes that are not of this project nor of ``torch.optim``, and so to run
+                what the checkpoint's author wanted to be run.
+            arguments: arguments of the module in place of the checkpoint's.
+
+        Raises:
+            ValueError: a file that is damaged or no checkpoint, or that names classes which it may not name.
+            OSError: a file that cannot be read.
+        """
+        path = Path(checkpoint_path)
+        checkpoint = read_checkpoint(path, map_location=map_location)
+        stored = with_current_names(dict(checkpoint.get("hyper_parameters") or {}))
+        stored.pop("_instantiator", None)
+        if "_class_path" in stored:
+            section = {"class_path": stored.pop("_class_path"), "init_args": stored}
+            if not trust_checkpoint:
+                trust = Trust(str(path), "trust_checkpoint=True takes whatever it names, and runs it")
+                trust.check(section, None, "the module")
+            module = cls._made_of({**section, "init_args": {**stored, **arguments}}, path)
+        else:  # of a trainer in Python
+            module = cls(**{**stored, **arguments})
+        module.load_state_dict(checkpoint["state_dict"], strict=strict)
+        return module
+
+    @classmethod
+    def _made_of(cls, section: dict[str, Any], path: Path) -> Any:
+        from jsonargparse import ArgumentError, ArgumentParser  # which else the command alone needs
+
+        parser = ArgumentParser(exit_on_error=False)
+        parser.add_subclass_arguments(cls, "module", fail_untyped=False)
+        try:
+            return parser.instantiate_classes(parser.parse_object({"module": section})).module
+        except ArgumentError as error:
+            raise ValueError(f"{path} holds no {cls.__name__} that can be made: {error}") from error
+
+    def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        """Refuses another class of optimizer, and leaves a schedule of another configuration out."""
+        self._before = None
+        if self._trainer is None or self._trainer.state.fn != TrainerFn.FITTING or not self.hparams:
+            return
+        self._before = with_current_names(dict(checkpoint.get("hyper_parameters") or {}))
+        before, now = (_class(arguments.get("optimizer")) for arguments in (self._before, self.hparams))
+        if self._before and before != now:
+            raise ValueError(
+                f"model.optimizer is {now}, which cannot go on from the checkpoint's {before}: keep that class, or "
+                "train anew without --ckpt_path"
+            )
+        if "lr" in self._changes():
+            checkpoint["lr_schedulers"] = []
+
+    def on_fit_start(self) -> None:
+        """Takes down the optimizer's values, which a checkpoint's are about to replace."""
+        self._groups = [
+            {name: value for name, value in group.items() if name != "params"}
+            for optimizer in self.trainer.optimizers
+            for group in optimizer.param_groups
+        ]
+
+    def on_train_start(self) -> None:
+        """Gives the optimizer the values of its own configuration where the checkpoint's are of another one."""
+        changes = self._changes()
+        if not changes:
+            return
+        groups = [group for optimizer in self.trainer.optimizers for group in optimizer.param_groups]
+        for group, own in zip(groups, self._groups, strict=True):
+            group.update({name: own[name] for name in changes if name in own})
+            if "lr" in changes:
+                group["initial_lr"] = own.get("initial_lr", own["lr"])
+        if "lr" not in changes:
+            return
+        for each in self.trainer.lr_scheduler_configs:
+            for _ in range(self.trainer.global_step):
+                each.scheduler.step()  # type: ignore[call-arg]
+
+    def _changes(self) -> list[str]:
+        """The optimizer's arguments that the checkpoint has others of; ``lr`` also if its schedule is another."""
+        if not self._before:
+            return []
+        before, now = (_arguments(arguments.get("optimizer")) for arguments in (self._before, self.hparams))
+        changes = [name for name in now if name in before and before[name] != now[name]]
+        if self._before.get("scheduler") != self.hparams.get("scheduler") and "lr" not in changes:
+            changes.append("lr")
+        return changes
+
+
+def _class(section: Any) -> Any:
+    return section.get("class_path") if isinstance(section, dict) else section
+
+
+def _arguments(section: Any) -> dict[str, Any]:
+    return (section.get("init_args") or {}) if isinstance(section, dict) else {}
