@@ -11,7 +11,7 @@ TABLES := $(addprefix table,1 2 3 4 5 6 7 8 9 10 11 12 13 14 15) table-digits $(
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo notebooks check-results show-augmentations test lint types imports format bench gpu-check tables $(TABLES)
+.PHONY: help demo notebooks check-results show-augmentations test soak lint types imports format bench gpu-check tables $(TABLES)
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -69,6 +69,9 @@ check-results: $(VENV)/installed ## replay results with today's code; TABLE=tabl
 
 test: $(VENV)/installed ## the quick test suite; with DATA=folder also the tests on real data sets
 	$(BIN)/python -m pytest -n 2 --dist worksteal $(if $(DATA),-m "not slow and not gpu") $(ARGS)
+
+soak: $(VENV)/installed ## kill trainings at random, go on, and compare with undisturbed ones; KILLS=30 SEED=0
+	$(BIN)/python -m tests.soak $(if $(KILLS),--kills $(KILLS)) $(if $(SEED),--seed $(SEED))
 
 lint: $(VENV)/installed ## style
 	$(BIN)/ruff check

@@ -28,6 +28,7 @@ def quick(monkeypatch):
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
 
 
+@pytest.mark.slow
 @each
 def test_it_runs(path, quick):
     error = NotebookRun(path, default_timeout=300).execute().error

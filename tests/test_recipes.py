@@ -238,6 +238,7 @@ def test_a_recipe_names_what_is_touched(recipe):
         assert named in section, f"{recipe} does not name {path}"
 
 
+@pytest.mark.slow
 def test_all_together_make_a_table(copy):
     """Objective, data, augmentation, protocol and format, by their bare names."""
     run(copy, "-m", "lightning_renyicl.tables", "circles", "--scale=smoke")

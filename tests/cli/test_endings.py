@@ -34,7 +34,7 @@ entry.main()
 """
 
 
-@pytest.mark.parametrize("devices", [1, 2])
+@pytest.mark.parametrize("devices", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_sigterm(process, command, fake, tmp_path, devices):
     (tmp_path / "program.py").write_text(TERMINATED)
     outcome = process(tmp_path, "program.py", "fit", "--config", fake, "--trainer.devices", devices)

@@ -22,6 +22,7 @@ def metrics(path):
     return json.loads(path.read_text())["metrics"]
 
 
+@pytest.mark.slow
 def test_two_processes_are_scored_as_one(folder, process, command):
     """Features are gathered, so that the folds are those of all graphs; training shares the batches."""
     outcome = process(folder, "-m", "lightning_renyicl", "fit", *SMOKE, "--trainer.devices=2")

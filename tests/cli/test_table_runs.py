@@ -76,6 +76,7 @@ def test_embeddings_of_another_file(command, trained, tmp_path):
     assert np.isfinite(without[features]).all(axis=None)
 
 
+@pytest.mark.slow
 def test_protocols_on_two_processes_are_those_of_one(command, process, configs, tmp_path):
     frame(201, seed=0).to_csv(tmp_path / "mine.csv", index=False)
     overlay = tmp_path / "protocols.yaml"

@@ -36,6 +36,7 @@ def edited(tmp_path_factory, worker_id):
         return json.loads(found.read_text())
 
 
+@pytest.mark.slow
 class TestEdits:
     @pytest.mark.parametrize("name", edits.REAL)
     def test_of_what_is_computed_are_found(self, edited, name):
@@ -59,6 +60,7 @@ class TestEdits:
         assert edited["replays"][name] == edited["replays"][config]  # to the last digit
 
 
+@pytest.mark.slow
 class TestValues:
     """What a replay of a run with everything holds."""
 

@@ -145,6 +145,7 @@ class TestAFailure:
         assert rows(copied)["CPC", "Rows / long"]["n"] == "1"  # made before, and marked
         assert "Stale: tiny+cpc+long (configs/long.yaml is gone)" in output
 
+    @pytest.mark.slow
     def test_of_a_runner_that_is_interrupted(self, project):
         (project.configs / "long.yaml").write_text("trainer: {max_epochs: 100000}\n")
         process = project.start("--jobs=2")
