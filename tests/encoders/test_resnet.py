@@ -71,8 +71,8 @@ def test_width(depth, expansion, cifar_stem):
         for side, other in zip(small.shape, large.shape, strict=True):
             assert side in (other, other / 4), name
         assert small.shape[0] == large.shape[0] / 4, name
-    strides = ([m.stride for m in e.modules() if isinstance(m, nn.Conv2d)] for e in (narrow, whole))
-    assert next(strides) == next(strides)
+    ours, theirs = ([m.stride for m in e.modules() if isinstance(m, nn.Conv2d)] for e in (narrow, whole))
+    assert ours == theirs
 
 
 @pytest.mark.parametrize("cifar_stem", [False, True])
