@@ -5,12 +5,14 @@ The file is also the program that starts them: ``python test_distributed.py FOLD
 
 from __future__ import annotations
 
+import math
 import os
 import subprocess
 import sys
 from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -19,14 +21,16 @@ import torch.multiprocessing as mp
 from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
+from datamodules.sampler import BatchIndices
 from lightning_renyicl.distributed import gather, rank, world_group, world_size
 from lightning_renyicl.encoders import GIN, MLP, ResNet
 from lightning_renyicl.evaluation import OnlineProbe
+from lightning_renyicl.evaluation.features import in_order
 from lightning_renyicl.heads import MLPHead
 from lightning_renyicl.modules.base import feature_std
 from lightning_renyicl.momentum import MomentumTarget
 from lightning_renyicl.mutual_information import MutualInformation
-from lightning_renyicl.objectives import CPC, MLCPC, RMLCPC, Objective
+from lightning_renyicl.objectives import CPC, MLCPC, RMLCPC, Objective, functional
 from tests.objectives.conftest import REPRESENTATIVES
 
 SAMPLES = 32
@@ -191,6 +195,21 @@ def watched(position: int, world: int) -> dict[str, Tensor]:
     return {"spread": feature_std(slice_of(spread, position, world)), "gradient": gradient}
 
 
+def far(position: int, world: int) -> Tensor:
+    """A bound of order near 1 with scores so far apart on the last process that it takes another form, by all."""
+    p = torch.zeros(SAMPLES, dtype=torch.float64)
+    p[-1] = 300.0
+    own = slice_of(p, position, world)
+    return functional.rmlcpc(own, torch.zeros_like(own).unsqueeze(1), alpha=0.5, gamma=1.2, group=world_group())
+
+
+def ordered(position: int, world: int) -> tuple[Tensor, Tensor]:
+    """Features and labels of all processes, of which some evaluate a sample more."""
+    sampler = BatchIndices(torch.arange(SAMPLES - 2), 8, train=False, rank=position, world_size=world)
+    places = torch.cat(list(sampler))
+    return in_order(SimpleNamespace(sampler=sampler), places / 2, places % 3)
+
+
 def main(position: int, world: int, folder: Path) -> None:
     torch.set_num_threads(1)
     store = dist.FileStore(str(folder / f"store-{world}"), world)
@@ -202,6 +221,8 @@ def main(position: int, world: int, folder: Path) -> None:
         "negatives": negatives(position, world),
         "information": information(position, world),
         "watched": watched(position, world),
+        "far": far(position, world),
+        "ordered": ordered(position, world),
         "gathered": gathered,
         "place": (rank(world_group()), world_size(world_group())),
     }
@@ -263,7 +284,13 @@ def test_processes_agree_with_one(world, alone, together, subtests):
     whole_watched = watched(0, 1)
     for result in results:
         torch.testing.assert_close(result["watched"], whole_watched, rtol=1e-5, atol=1e-6)
+    mean = ((SAMPLES - 1) + math.exp(0.2 * 300)) / SAMPLES, ((SAMPLES - 1) + math.exp(1.2 * 300)) / SAMPLES
+    bound = math.log(mean[0]) / 0.2 - math.log((mean[1] + 1) / 2) / 1.2
+    places = torch.arange(SAMPLES - 2)
     for position, result in enumerate(results):
+        assert result["far"].item() == pytest.approx(bound, rel=1e-12)
+        assert torch.equal(result["ordered"][0], places / 2)
+        assert torch.equal(result["ordered"][1], places % 3)
         assert result["place"] == (position, world)
         assert result["gathered"].tolist() == [[float(other)] * 2 for other in range(world)]
         assert result["negatives"] == (SAMPLES // world, 2, SAMPLES - 1)

@@ -47,9 +47,11 @@ def test_rises_only_while_it_warms_up_and_ends_near_zero(total_steps, warmup_epo
         assert 0 < seen[total_steps - 1] < 2e-3
 
 
-def test_a_warmup_that_leaves_no_step_is_cut_to_half():
-    with pytest.warns(UserWarning, match=r"a warm-up of 10 epochs \(40 steps\) leaves none of the 6 training steps"):
-        seen = rates(6, 6, 4, 10)
+@pytest.mark.parametrize(("epochs", "steps"), [(10, 40), (1.5, 6)], ids=["longer", "as long"])
+def test_a_warmup_that_leaves_no_step_is_cut_to_half(epochs, steps):
+    message = rf"a warm-up of {epochs} epochs \({steps} steps\) leaves none of the 6 training steps"
+    with pytest.warns(UserWarning, match=message):
+        seen = rates(6, 6, 4, epochs)
     assert seen == pytest.approx([0.5, 1.0, 1.5, 2.0, 1.5, 0.5])
 
 

@@ -9,12 +9,13 @@ from lightning_renyicl.encoders import ColumnEmbedding
 
 
 def test_against_a_table_for_each_column():
-    embedding = ColumnEmbedding(4, [3, 5], width=6)
-    rows = torch.cat((torch.randn(7, 2), torch.stack((torch.arange(7) % 3, torch.arange(7) % 5), dim=1)), dim=1)
-    first, second = embedding.table.weight.split([3, 5])
-    expected = torch.cat((rows[:, :2], first[rows[:, 2].long()], second[rows[:, 3].long()]), dim=1)
+    embedding = ColumnEmbedding(5, [3, 5, 2], width=6)
+    codes = torch.stack([torch.arange(7) % most for most in (3, 5, 2)], dim=1)
+    rows = torch.cat((torch.randn(7, 2), codes), dim=1)
+    tables = embedding.table.weight.split([3, 5, 2])
+    expected = torch.cat((rows[:, :2], *(table[column] for table, column in zip(tables, codes.T, strict=True))), dim=1)
     assert torch.equal(embedding(rows), expected)
-    assert embedding.out_features == expected.shape[1] == 14
+    assert embedding.out_features == expected.shape[1] == 20
 
 
 def test_one_hot():

@@ -1,9 +1,10 @@
-"""GIN against a loop over nodes, and on graphs without edges."""
+"""GIN against PyG's layer and a loop over nodes, and on graphs without edges."""
 
 import pytest
 import torch
 from torch import nn
 from torch_geometric.data import Batch, Data
+from torch_geometric.nn import GINConv
 
 from lightning_renyicl.encoders import GIN
 
@@ -18,6 +19,7 @@ def graph(x, edges):
 PATH = graph([[1.0, 0.0], [0.0, 1.0], [2.0, -1.0]], [(0, 1), (1, 2)])
 TRIANGLE = graph([[1.0, 1.0], [0.5, 0.0], [0.0, 3.0]], [(0, 1), (1, 2), (0, 2)])
 DOT = graph([[1.0, -2.0]], [])
+ARROWS = Data(x=PATH.x, edge_index=torch.tensor([[0, 1, 2, 2], [1, 2, 1, 0]]))
 
 
 def identity(layers=2):
@@ -39,25 +41,23 @@ def test_tiny_graph_by_hand():
 
 
 def loop(encoder, data):
-    """The read-out of one graph, node by node."""
-    x = [row.clone() for row in data.x]
-    edges = data.edge_index.T.tolist()
-    readouts = []
+    """The read-out of one graph, node by node, with messages by PyG."""
+    x, readouts = data.x, []
     for perceptron, norm in zip(encoder.perceptrons, encoder.norms, strict=True):
         first, _, second, _ = perceptron
-        heard = [x[i] + sum((x[j] for j, k in edges if k == i), torch.zeros_like(x[i])) for i in range(len(x))]
+        heard = GINConv(nn.Identity())(x, data.edge_index)
         hidden = [(first.weight @ h + first.bias).clamp(min=0) for h in heard]
         out = [(second.weight @ h + second.bias).clamp(min=0) for h in hidden]
         scale = norm.weight / (norm.running_var + norm.eps).sqrt()
-        x = [(o - norm.running_mean) * scale + norm.bias for o in out]
-        readouts.append(sum(x))
+        x = torch.stack([(o - norm.running_mean) * scale + norm.bias for o in out])
+        readouts.append(x.sum(0))
     return torch.cat(readouts)
 
 
 def test_batch_of_graphs_by_loop():
     torch.manual_seed(0)
     encoder = GIN(2, width=5, layers=3).double()
-    graphs = [PATH, DOT, TRIANGLE]
+    graphs = [PATH, DOT, ARROWS, TRIANGLE]
     encoder(Batch.from_data_list(graphs))  # moves the running statistics from their start
     for norm in encoder.norms:
         nn.init.normal_(norm.weight)
@@ -65,7 +65,7 @@ def test_batch_of_graphs_by_loop():
     encoder.eval()
     expected = torch.stack([loop(encoder, data) for data in graphs])
     torch.testing.assert_close(encoder(Batch.from_data_list(graphs)), expected, rtol=1e-12, atol=1e-12)
-    assert expected.shape == (3, encoder.num_features)
+    assert expected.shape == (4, encoder.num_features)
 
 
 @pytest.mark.parametrize("training", [True, False])

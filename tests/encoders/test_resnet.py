@@ -71,6 +71,16 @@ def test_width(depth, expansion, cifar_stem):
         for side, other in zip(small.shape, large.shape, strict=True):
             assert side in (other, other / 4), name
         assert small.shape[0] == large.shape[0] / 4, name
+    ours, theirs = ([m.stride for m in e.modules() if isinstance(m, nn.Conv2d)] for e in (narrow, whole))
+    assert ours == theirs
+
+
+@pytest.mark.parametrize("cifar_stem", [False, True])
+def test_first_weights_of_a_narrow_network_are_as_large_as_torchvisions(cifar_stem):
+    torch.manual_seed(0)
+    weight = ResNet(10, cifar_stem, width=4).network.conv1.weight
+    reached = 4 * weight[0, 0].numel()  # outputs of an input
+    assert weight.std().item() == pytest.approx((2 / reached) ** 0.5, rel=0.2)  # 3 deviations at 108 weights
 
 
 def test_width_errors():

@@ -66,6 +66,13 @@ def test_the_rate_is_chosen_on_validation_samples():
     torch.testing.assert_close(found, expected, rtol=1e-3, atol=1e-3)
 
 
+def test_of_rates_that_are_equally_right_the_smallest_is_taken():
+    train, val, test = samples(50, 0, spread=0.1), samples(20, 1, spread=0.1), samples(30, 2)
+    assert all(torch.equal(loop(train, val.features, rate, 5, 16, 4).argmax(1), val.target) for rate in (0.1, 0.5))
+    found = LinearSGD([0.5, 0.1], epochs=5, batch_size=16)(train, val, test.features, 3, seed=4)
+    torch.testing.assert_close(found, loop(train + val, test.features, 0.1, 5, 16, seed=4), rtol=1e-4, atol=1e-4)
+
+
 def test_test_labels_and_random_state_are_left_alone():
     state = torch.random.get_rng_state()
     train, val, test = samples(50, 0), samples(20, 1), samples(30, 2)

@@ -1,5 +1,7 @@
 """A critic that learns mutual information, and what is told of its read-outs."""
 
+from unittest.mock import Mock
+
 import pytest
 import torch
 from lightning.pytorch import LightningModule, Trainer, seed_everything
@@ -66,10 +68,11 @@ def test_a_step(objective):
     p, n = module.scores(batch)
     bound = objective.bound(p, n, None)
     assert module.training_step(batch, 0).item() == pytest.approx(-bound.item())
+    p, n = 1 + torch.randn(16), torch.randn(16, 15)  # a trained critic's: apart enough for alpha to count
     found = module.estimates(p, n)
     alpha = getattr(objective, "alpha", 0.0)
     alpha = 1 / 16 if alpha is None else alpha
-    by_anchor, by_batch = row_log_ratio(p, n).mean().detach(), log_ratio(p, n, alpha).nanmean().detach()
+    by_anchor, by_batch = row_log_ratio(p, n).mean(), log_ratio(p, n, alpha).nanmean()
     of_anchors, of_batch = ("estimate", "other") if isinstance(objective, CPC) else ("other", "estimate")
     torch.testing.assert_close(found[of_anchors], by_anchor)
     torch.testing.assert_close(found[of_batch], by_batch)
@@ -112,6 +115,20 @@ def test_errors_of_known_batches():
     other = InformationError()
     other.load_state_dict(callback.state_dict())
     assert other.state_dict() == callback.state_dict()
+
+
+@pytest.mark.parametrize("function", [TrainerFn.FITTING, TrainerFn.VALIDATING, TrainerFn.TESTING])
+def test_a_checkpoints_plateaus_are_those_of_its_training_alone(function):
+    callback, trainer, module = InformationError(), Mock(sanity_checking=False), Mock()
+    trainer.state.fn = function
+    callback.load_state_dict({"found": {"7/estimate/mse": 5.0, "estimate/mse": 5.0}})
+    callback.on_test_epoch_start(trainer, module)
+    values = {"estimate": 3.0, "other": 3.0, "invalid": 0.0, "nats": 2.0}
+    callback.on_test_batch_end(trainer, module, {key: torch.tensor(value) for key, value in values.items()})
+    callback.on_test_epoch_end(trainer, module)
+    (logged,) = module.log_dict.call_args.args
+    assert ("information_error/7/estimate/mse" in logged) == (function == TrainerFn.FITTING)
+    assert logged["information_error/estimate/mse"] == (3.0 if function == TrainerFn.FITTING else 1.0)
 
 
 def test_errors_of_modules_without_known_pairs():

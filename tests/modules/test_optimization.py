@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections import Counter
+from contextlib import nullcontext
 from functools import partial
 
 import pytest
@@ -74,15 +76,29 @@ def test_strategies_that_cut_weights_are_refused(build, fit):
             module.configure_optimizers()
 
 
-def test_a_step_that_the_scaler_skipped_ends_no_run(build, fit):
-    """The last batch of the epoch overflows, and weights stay finite."""
+@pytest.mark.parametrize(
+    ("finite", "ends"), [("11110 11110", None), ("01111", None), ("00000 11111", 1), ("11111 00000", 2)]
+)
+def test_a_run_ends_with_an_epoch_without_a_finite_loss(build, fit, finite, ends):
+    """Weights stay finite, as of steps that a gradient scaler skips: what is added to a loss has no gradient."""
+    module, data = build()
+    added = iter([0.0 if each == "1" else math.inf for each in finite.replace(" ", "")])
+    module.objective.register_forward_hook(lambda _, inputs, outputs: (outputs[0] + next(added), outputs[1]))
+    message = f"no loss is finite after epoch {ends}, the last loss is inf"
+    with nullcontext() if ends is None else pytest.raises(ValueError, match=message):
+        fit((module, data), max_epochs=len(finite.split()))
 
-    class Overflow(Callback):
-        def on_train_batch_end(self, trainer, pl_module, outputs, batch, batch_idx):
+
+def test_a_run_ends_with_weights_that_are_not_finite(build, fit):
+    """The last step makes them so, of which no loss tells."""
+
+    class Diverge(Callback):
+        def on_train_batch_end(self, trainer, pl_module, *_):
             if trainer.is_last_batch:
-                pl_module._loss = torch.tensor(float("inf"))
+                pl_module.projector.layers[-1].weight.data[0, 0] = math.inf
 
-    fit(build(), callbacks=[Overflow()], max_epochs=2)
+    with pytest.raises(ValueError, match=r"weights are not finite after epoch 1, the last loss is -?\d"):
+        fit(build(), callbacks=[Diverge()])
 
 
 def test_a_run_that_the_scaler_lets_make_no_step_ends(build, fit):

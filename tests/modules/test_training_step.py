@@ -155,12 +155,13 @@ def test_it_is_logged_of_the_representation(build):
     module, data = build()
     logged = {}
     module.log_dict = lambda values, **_: logged.update(values)
-    module.training_step(data.train_batch(torch.arange(8)), 0)
+    output = module.training_step(data.train_batch(torch.arange(8)), 0)
     assert set(logged) == {
         *("train/loss", "train/bound", "train/mutual_information"),
         *("train/positive_score", "train/negative_score", "train/feature_std"),
     }
     assert not any(isinstance(value, torch.Tensor) and value.requires_grad for value in logged.values())
+    assert torch.equal(logged["train/feature_std"], feature_std(output["features"]))
     nn.init.zeros_(module.backbone.layers[-2].weight)  # features are now the bias: the same for every sample
     module.training_step(data.train_batch(torch.arange(8)), 0)
     assert logged["train/feature_std"].item() == pytest.approx(0.0, abs=1e-6)

@@ -57,6 +57,7 @@ def test_default_path(files, expected):
         {"fixed_folder": True},
         {"trainer": {**CONFIG["trainer"], "default_root_dir": "elsewhere"}},
         {"trainer": {**CONFIG["trainer"], "enable_progress_bar": False}},
+        {"trainer": {**CONFIG["trainer"], "accelerator": "gpu", "devices": 2, "num_nodes": 2, "strategy": "ddp"}},
     ],
     ids=lambda part: next(iter(part)),
 )

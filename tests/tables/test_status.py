@@ -202,6 +202,14 @@ class TestStale:
         write(done.outdated, "")
         assert status(done).state == "done"
 
+    def test_by_a_seed(self, run):
+        """A folder that was copied for another seed."""
+        leave(run, FITTED | {"seed": 4})
+        found = status(run)
+        assert (found.state, found.reasons) == ("stale", ("seed 4",))
+        leave(run, FITTED | {"seed": 3})
+        assert status(run).state == "done"
+
     def test_by_data(self, run, tmp_path):
         file = tmp_path / "rows.csv"
         file.write_text("1,2")

@@ -80,6 +80,8 @@ def test_reads_archive_and_folder_in_a_read_only_root(cls, place, tmp_path):
     assert samples.inputs.dtype == torch.uint8
     assert torch.equal(samples.inputs, torch.from_numpy(images))
     assert samples.target.tolist() == [label for entry in content.values() for label in entry[key]]
+    x, _ = data.eval_batch(torch.arange(10))
+    torch.testing.assert_close(x, (torch.from_numpy(images[:10]) / 255 - 0.5) / 0.25)
     held_out = len(content[list(content)[-1]]["data"])
     assert samples.splits["test"].tolist() == list(range(len(images) - held_out, len(images)))
 

@@ -104,6 +104,10 @@ class TestMarkdown:
             [own, "ours", "not run", "not run", "not run"],
         ]
 
+    def test_made_up_data_have_no_difference_from_the_papers(self):
+        kinds = [line[1] for line in rows_of(files.markdown(make(scale="smoke")))]
+        assert kinds == ["ours", "paper", "ours", "paper", "ours", "ours", "paper", "ours"]
+
     def test_heading(self, table):
         lines = files.markdown(table).splitlines()
         assert lines[0] == "# table77: Objectives & 100% of γ_1"
