@@ -54,6 +54,8 @@ def quiet_known_warnings() -> None:
         ".*torch.jit.script.*",
         ".*batch indices fetched.*",
         ".*when using .ckpt_path., callbacks used to create the checkpoint.*",
+        # whose layers are there from the start
+        ".*WeightAveraging callback with a model that overrides the configure_model.*",
         # the probe logs values that it has reduced itself
         ".*sync_dist=True.*",
         # the first steps of mixed precision, which the gradient scaler skips

@@ -71,7 +71,7 @@ def test_strategies_that_cut_weights_are_refused(build, fit):
     for strategy in (FSDPStrategy(), ModelParallelStrategy()):
         trainer._accelerator_connector.strategy = strategy
         with pytest.raises(ValueError, match=f"{type(strategy).__name__} cuts weights"):
-            module.configure_optimizers()
+            module.setup("fit")
 
 
 def test_a_step_that_the_scaler_skipped_ends_no_run(build, fit):

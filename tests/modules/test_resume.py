@@ -89,11 +89,13 @@ def test_bit_equal_from_within_a_batch(tmp_path, train, domain, step):
 @pytest.mark.parametrize("domain", ["table", "graph"])
 def test_bit_equal_in_double_precision(tmp_path, train, domain):
     whole, stopped = tmp_path / "whole", tmp_path / "stopped"
-    module, _ = train(whole, domain, every_epoch, precision="64-true")
+    module, probe = train(whole, domain, every_epoch, precision="64-true")
     assert train(stopped, domain, every_epoch, kill=10, precision="64-true") is None
-    resumed, _ = train(stopped, domain, every_epoch, ckpt_path=stopped / "last.ckpt", precision="64-true")
+    resumed, other = train(stopped, domain, every_epoch, ckpt_path=stopped / "last.ckpt", precision="64-true")
     assert resumed.dtype == torch.float64
     torch.testing.assert_close(resumed.state_dict(), module.state_dict(), rtol=0, atol=0)
+    torch.testing.assert_close(other.probe.state_dict(), probe.probe.state_dict(), rtol=0, atol=0)
+    assert curve(stopped) == curve(whole)
 
 
 def curve(folder):
