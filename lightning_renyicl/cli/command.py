@@ -19,6 +19,7 @@ from lightning.pytorch.utilities import rank_zero_info, rank_zero_only
 from lightning_renyicl.callbacks.result_json import scores
 from lightning_renyicl.checkpoints import check_parts, read_checkpoint
 from lightning_renyicl.cli.defaults import add_defaults
+from lightning_renyicl.cli.monitors import missed_name, warn_of_missed_names
 from lightning_renyicl.cli.parser import check_configurations
 from lightning_renyicl.runs.comparison import differing_keys
 from lightning_renyicl.runs.exclusive import take
@@ -43,10 +44,12 @@ class RenyiCLI(LightningCLI):
         with ExitStack() as self.held:
             try:
                 super().__init__(*args, **kwargs)
-            except Exception:
+            except Exception as error:
                 if hasattr(self, "folder"):
                     started = getattr(self, "trainer", None) is not None and self.trainer.global_step > 0
                     rank_zero_only(self.folder.write_error)(traceback.format_exc(), started)
+                if missed := missed_name(error, getattr(self, "trainer", None)):
+                    raise missed from error
                 raise
 
     def add_default_arguments_to_parser(self, parser: LightningArgumentParser) -> None:
@@ -169,7 +172,10 @@ class RenyiCLI(LightningCLI):
         own = config.callbacks if isinstance(config.callbacks, list) else [config.callbacks]
         self._own_callbacks = [each for each in own if each is not None]
         self.trainer_defaults["callbacks"] += add_defaults(config, str(self.subcommand), self.folder)
-        trainer = super().instantiate_trainer(**kwargs)
+        try:
+            trainer = super().instantiate_trainer(**kwargs)
+        except TypeError as error:  # of trainer.devices that are no number, say
+            raise ValueError(str(error)) from error
         if config.sync_batchnorm and trainer.world_size > 1 and isinstance(trainer.accelerator, CPUAccelerator):
             raise ValueError(
                 "torch's SyncBatchNorm needs GPUs: leave trainer.sync_batchnorm out, and each process normalises by "
@@ -186,6 +192,10 @@ class RenyiCLI(LightningCLI):
             check_parts(read_checkpoint(latest), str(latest))
             rank_zero_info(f"continuing {self.folder.path} from {latest.name}")
             self.config_init.fit.ckpt_path = str(latest)
+
+    def after_fit(self) -> None:
+        """Says what was asked for and not done."""
+        warn_of_missed_names(self.trainer)
 
     def before_predict(self) -> None:
         """Keeps predictions out of memory: they are in the file."""

@@ -10,6 +10,7 @@ from importlib.metadata import version
 from textwrap import shorten
 
 from lightning.fabric.utilities.exceptions import MisconfigurationException
+from lightning.fabric.utilities.spike import TrainingSpikeException
 from lightning.pytorch import Callback, LightningDataModule, LightningModule
 from lightning.pytorch.utilities import rank_zero_only
 from lightning.pytorch.utilities.exceptions import SIGTERMException
@@ -72,10 +73,10 @@ def main() -> None:
             # which has said why, unless it was killed
             message, code = "another process of this run has ended, and this one cannot go on without it", 1
         elif isinstance(error, RuntimeError):
-            # of RuntimeErrors only that of a checkpoint which doesn't fit the model is the user's
-            if "loading state_dict" not in message:
-                raise
-            message = shorten(f"the checkpoint doesn't fit the model: {message}", 300, placeholder=" …")
+            if "loading state_dict" in message:
+                message = shorten(f"the checkpoint doesn't fit the model: {message}", 300, placeholder=" …")
+            elif not isinstance(error, TrainingSpikeException) and "at start of device string" not in message:
+                raise  # no user's
         if os.environ.get("RENYICL_DEBUG") == "1":
             raise
         sys.stderr.write(f"error: {readable(message)}\n")

@@ -47,7 +47,7 @@ def _in_words(text: str) -> str:
 
 
 def _telling(reasons: list[str]) -> list[str]:
-    """Each reason once; which types would do only where nothing else is said, as most places may hold a list or none."""
+    """Each reason once; which types would do only where nothing else is said: most places may hold a list or none."""
     found = list(filter(None, dict.fromkeys(reasons)))
     others = [reason for reason in found if not re.fullmatch(r"Expected a \w+", reason)]
     return others or [reason for reason in found if reason != "Expected a NoneType"]
@@ -55,7 +55,7 @@ def _telling(reasons: list[str]) -> list[str]:
 
 def quiet_known_warnings() -> None:
     """Silences Lightning's advice that doesn't fit data held in memory and run folders that are continued."""
-    warnings.formatwarning = lambda message, *_: f"warning: {message}\n"
+    warnings.formatwarning = lambda message, *_: f"warning: {re.sub(' HINT: Did you call .*', '', str(message))}\n"
     advertising = logging.getLogger("lightning.pytorch.utilities.rank_zero")
     advertising.addFilter(lambda record: "💡" not in record.getMessage())
     for message in (

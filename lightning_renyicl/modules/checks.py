@@ -1,6 +1,9 @@
-"""What these modules refuse of their trainer."""
+"""What these modules refuse of their trainer and their schedule."""
 
 from __future__ import annotations
+
+from functools import partial
+from typing import Any
 
 from lightning.pytorch import Callback, Trainer
 from lightning.pytorch.callbacks import BatchSizeFinder, GradientAccumulationScheduler, LearningRateFinder
@@ -48,3 +51,14 @@ def check_trainer(trainer: Trainer, stage: str) -> None:
             f"{type(trainer.strategy).__name__} cuts weights into pieces, of which momentum encoder and LARS know "
             "nothing: trainer.strategy ddp"
         )
+
+
+def check_scheduler(factory: Any) -> None:
+    """Raises ValueError for a schedule of torch, which would take the numbers of steps for arguments of its own."""
+    parts = (factory.func, *factory.args) if isinstance(factory, partial) else (factory,)
+    for part in parts:
+        if isinstance(part, type) and part.__module__.startswith("torch."):
+            raise ValueError(
+                f"model.scheduler is made from optimizer, total_steps and steps_per_epoch, which {part.__name__} "
+                "doesn't take: WarmupCosine, a class of yours, or null"
+            )

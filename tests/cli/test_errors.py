@@ -65,6 +65,17 @@ MISTAKES = {
         ["--trainer.callbacks+=EarlyStopping", "--trainer.callbacks.monitor=a", "--trainer.callbacks.mode=up"],
         "error: `mode` can be min, max, got up",
     ),
+    "schedule of torch": (
+        None,
+        ["--model.scheduler", "torch.optim.lr_scheduler.CosineAnnealingLR"],
+        "error: model.scheduler is made from optimizer, total_steps and steps_per_epoch, which CosineAnnealingLR "
+        "doesn't take: WarmupCosine, a class of yours, or null",
+    ),
+    "schedule by a metric": (
+        None,
+        ["--model.scheduler", "torch.optim.lr_scheduler.ReduceLROnPlateau"],
+        "steps_per_epoch, which ReduceLROnPlateau doesn't take",
+    ),
     "unknown optimizer": (None, ["--model.optimizer", "torch.optim.Nothing"], "Nothing"),
     "unknown command": ("fitt", [], "fitt"),
     "no command": ("", [], "subcommand"),
