@@ -33,8 +33,21 @@ from lightning_renyicl.runs.stored_configuration import (
 )
 
 
+class Finished(Exception):
+    """There is nothing to do: the run in a folder has its result."""
+
+    def __init__(self, folder: RunFolder) -> None:
+        super().__init__(f"{folder.path} is finished")
+        self.folder = folder
+
+
 class RenyiCLI(LightningCLI):
-    """LightningCLI with run folders that are continued, and defaults for logging and checkpoints."""
+    """LightningCLI with run folders that are continued, and defaults for logging and checkpoints.
+
+    Attributes:
+        folder: the run folder; its ``result`` is that of a run that has finished, now or before, in which case the
+            command has neither model nor trainer.
+    """
 
     folder: RunFolder
     held: ExitStack  # what is given back at the end
@@ -44,6 +57,8 @@ class RenyiCLI(LightningCLI):
         with ExitStack() as self.held:
             try:
                 super().__init__(*args, **kwargs)
+            except Finished as end:
+                self.folder = end.folder
             except Exception as error:
                 if hasattr(self, "folder"):
                     started = getattr(self, "trainer", None) is not None and self.trainer.global_step > 0
@@ -123,7 +138,7 @@ class RenyiCLI(LightningCLI):
         self.folder = folder
 
     def _begin(self, folder: RunFolder, fresh: bool) -> None:
-        """Takes the folder, empties it if the training starts over, and ends the process if that is finished."""
+        """Takes the folder, empties it if the training starts over, and ends the command if that is finished."""
         self.fresh = fresh and not restarted()
         if not self.fresh:
             self._end_if_finished(folder)
@@ -145,7 +160,7 @@ class RenyiCLI(LightningCLI):
             f"{name} {'not finite' if value is None else f'{value:.4f}'}" for name, value in result["metrics"].items()
         )
         rank_zero_info(f"{folder.path} is finished ({found or 'no scores'}); --fresh true starts over")
-        sys.exit(0)
+        raise Finished(folder)
 
     def _root(self, config: Any) -> Path:
         """The run's own folder for ``fit``, and for the other commands one of their name in it."""

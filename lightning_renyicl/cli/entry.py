@@ -30,6 +30,8 @@ from lightning_renyicl.cli.parser import Parser, read_current_names
 def run(args: list[str] | None = None, callbacks: Sequence[Callback] = ()) -> RenyiCLI:
     """Runs the command and returns it, with its ``model``, ``datamodule`` and ``trainer``.
 
+    Of a run that was finished before it has ``folder`` alone, with what that run left: ``run(args).folder.result``.
+
     Args:
         args: command line without the program's name; ``sys.argv`` if None.
         callbacks: more callbacks for the trainer.
