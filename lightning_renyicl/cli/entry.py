@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import time
 from collections.abc import Sequence
 from importlib.metadata import version
 from textwrap import shorten
@@ -63,8 +64,10 @@ def main() -> None:
 
     A run that SIGTERM has stopped ends with exit code 143, as other programs do. Its processes after the first end with
     0: Lightning kills all of them as soon as one of those ends otherwise.
-    One line and exit code 1 where another process of the run has ended.
+    One line and exit code 1 where another process of the run has ended. What all processes of a run find, the first
+    one says.
     """
+    parent = os.getppid()
     try:
         run()
     except SIGTERMException:
@@ -81,8 +84,20 @@ def main() -> None:
                 raise  # no user's
         if os.environ.get("RENYICL_DEBUG") == "1":
             raise
-        sys.stderr.write(f"error: {readable(message)}\n")
+        if code == 1 or rank_zero_only.rank == 0 or not ends(parent):  # type: ignore[attr-defined]
+            sys.stderr.write(f"error: {readable(message)}\n")
         sys.exit(code)
+
+
+def ends(parent: int, within: float = 10.0) -> bool:
+    """Whether the process that has started this one ends, too; in some seconds, since a process takes its time to end.
+
+    Of a run on one machine that is the first one.
+    """
+    last = time.monotonic() + within
+    while os.getppid() == parent and time.monotonic() < last:
+        time.sleep(0.1)
+    return os.getppid() != parent
 
 
 def lost_another(error: Exception) -> bool:
