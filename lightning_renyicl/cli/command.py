@@ -23,7 +23,7 @@ from lightning_renyicl.cli.monitors import missed_name, warn_of_missed_names
 from lightning_renyicl.cli.parser import check_configurations
 from lightning_renyicl.runs.comparison import differing_keys
 from lightning_renyicl.runs.exclusive import take
-from lightning_renyicl.runs.folder import RunFolder, default_path, find
+from lightning_renyicl.runs.folder import RunFolder, default_path, find, of_a_folder
 from lightning_renyicl.runs.stored_configuration import (
     LINKED,
     differences,
@@ -123,7 +123,8 @@ class RenyiCLI(LightningCLI):
         if self.subcommand != "fit" and config.fixed_folder:
             folder = RunFolder(path)
         else:
-            folder = find(path, resolved, fixed=config.fixed_folder)
+            with of_a_folder(path):
+                folder = find(path, resolved, fixed=config.fixed_folder)
         if folder.path != path:
             keys = differing_keys(RunFolder(path).config, resolved)
             rank_zero_info(f"{path} holds another configuration ({keys}); this one runs in {folder.path}")
@@ -133,6 +134,7 @@ class RenyiCLI(LightningCLI):
             last = RunFolder(path.parent).checkpoint
             found = f"; there is {last}" if last.exists() else ""
             raise ValueError(f"{self.subcommand} needs the checkpoint of a trained model, --ckpt_path{found}")
+        rank_zero_only(folder.make)()
         rank_zero_only(folder.forget_error)()
         config.trainer.default_root_dir = str(folder.path)
         self.folder = folder
