@@ -34,7 +34,8 @@ class BatchIndices(DistributedSampler):
         skip: batches of the next epoch that were had before.
 
     Raises:
-        ValueError: a batch size that the processes cannot share, or more than the training samples.
+        ValueError: a batch size that the processes cannot share or that leaves one of them a single training sample,
+            or more than the training samples.
     """
 
     def __init__(
@@ -48,6 +49,11 @@ class BatchIndices(DistributedSampler):
         if train and batch_size % world_size:
             raise ValueError(
                 f"batch_size {batch_size} counts the global batch and must divide by {world_size} processes"
+            )
+        if train and batch_size < 2 * world_size:
+            raise ValueError(
+                f"batch_size {batch_size} leaves one sample for each of {world_size} processes, too few for BatchNorm: "
+                f"at least {2 * world_size}"
             )
         if not train and 0 < len(index) < world_size:
             raise ValueError(f"{world_size} processes cannot share the {len(index)} samples of an evaluation")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from lightning.pytorch import Callback, LightningModule, Trainer
@@ -26,6 +26,9 @@ class InformationError(Callback):
     Raises:
         ValueError: a module that is none.
     """
+
+    scores_in_validation: ClassVar[bool] = True
+    """Whether a training has its scores exactly if a validation runs."""
 
     def __init__(self) -> None:
         self._batches: list[dict[str, Tensor]] = []

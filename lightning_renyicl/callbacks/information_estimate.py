@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from lightning.pytorch import Callback, LightningModule, Trainer
@@ -30,6 +30,9 @@ class InformationEstimate(Callback):
     Raises:
         ValueError: a module without a backbone, an objective without a critic, or its alpha is 1.
     """
+
+    scores_in_validation: ClassVar[bool] = True
+    """Whether a training has its scores exactly if a validation runs."""
 
     def __init__(self) -> None:
         self._metrics: dict[str, MutualInformation] = {}

@@ -69,13 +69,14 @@ class ResultJson(Callback):
         out_of_time = any((timer.time_remaining() or 1.0) <= 0 for timer in timers)
         if out_of_time and not 0 <= epochs <= trainer.current_epoch:
             return
-        if self._epoch is not None and self._epoch < trainer.current_epoch:
+        if self._scores and self._epoch is not None and self._epoch < trainer.current_epoch:
             rank_zero_warn(
                 f"the scores are of epoch {self._epoch} of {trainer.current_epoch}: choose a "
                 "trainer.check_val_every_n_epoch that divides trainer.max_epochs"
             )
         nothing_set_aside = bool(trainer.num_val_batches) and not sum(trainer.num_val_batches)
-        if self._epoch is None and trainer.enable_validation and not nothing_set_aside:
+        scoring = any(getattr(callback, "scores_in_validation", False) for callback in trainer.callbacks)  # type: ignore[attr-defined]
+        if self._epoch is None and scoring and trainer.enable_validation and not nothing_set_aside:
             rank_zero_warn(
                 f"no validation ran in {trainer.current_epoch} epochs, so there are no scores: choose a "
                 "trainer.check_val_every_n_epoch that divides trainer.max_epochs"

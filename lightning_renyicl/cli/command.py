@@ -19,10 +19,11 @@ from lightning.pytorch.utilities import rank_zero_info, rank_zero_only
 from lightning_renyicl.callbacks.result_json import scores
 from lightning_renyicl.checkpoints import check_parts, read_checkpoint
 from lightning_renyicl.cli.defaults import add_defaults
+from lightning_renyicl.cli.monitors import missed_name, warn_of_missed_names
 from lightning_renyicl.cli.parser import check_configurations
 from lightning_renyicl.runs.comparison import differing_keys
 from lightning_renyicl.runs.exclusive import take
-from lightning_renyicl.runs.folder import RunFolder, default_path, find
+from lightning_renyicl.runs.folder import RunFolder, default_path, find, of_a_folder
 from lightning_renyicl.runs.stored_configuration import (
     LINKED,
     differences,
@@ -32,8 +33,21 @@ from lightning_renyicl.runs.stored_configuration import (
 )
 
 
+class Finished(Exception):
+    """There is nothing to do: the run in a folder has its result."""
+
+    def __init__(self, folder: RunFolder) -> None:
+        super().__init__(f"{folder.path} is finished")
+        self.folder = folder
+
+
 class RenyiCLI(LightningCLI):
-    """LightningCLI with run folders that are continued, and defaults for logging and checkpoints."""
+    """LightningCLI with run folders that are continued, and defaults for logging and checkpoints.
+
+    Attributes:
+        folder: the run folder; its ``result`` is that of a run that has finished, now or before, in which case the
+            command has neither model nor trainer.
+    """
 
     folder: RunFolder
     held: ExitStack  # what is given back at the end
@@ -43,10 +57,14 @@ class RenyiCLI(LightningCLI):
         with ExitStack() as self.held:
             try:
                 super().__init__(*args, **kwargs)
-            except Exception:
+            except Finished as end:
+                self.folder = end.folder
+            except Exception as error:
                 if hasattr(self, "folder"):
                     started = getattr(self, "trainer", None) is not None and self.trainer.global_step > 0
                     rank_zero_only(self.folder.write_error)(traceback.format_exc(), started)
+                if missed := missed_name(error, getattr(self, "trainer", None)):
+                    raise missed from error
                 raise
 
     def add_default_arguments_to_parser(self, parser: LightningArgumentParser) -> None:
@@ -105,7 +123,8 @@ class RenyiCLI(LightningCLI):
         if self.subcommand != "fit" and config.fixed_folder:
             folder = RunFolder(path)
         else:
-            folder = find(path, resolved, fixed=config.fixed_folder)
+            with of_a_folder(path):
+                folder = find(path, resolved, fixed=config.fixed_folder)
         if folder.path != path:
             keys = differing_keys(RunFolder(path).config, resolved)
             rank_zero_info(f"{path} holds another configuration ({keys}); this one runs in {folder.path}")
@@ -115,12 +134,13 @@ class RenyiCLI(LightningCLI):
             last = RunFolder(path.parent).checkpoint
             found = f"; there is {last}" if last.exists() else ""
             raise ValueError(f"{self.subcommand} needs the checkpoint of a trained model, --ckpt_path{found}")
+        rank_zero_only(folder.make)()
         rank_zero_only(folder.forget_error)()
         config.trainer.default_root_dir = str(folder.path)
         self.folder = folder
 
     def _begin(self, folder: RunFolder, fresh: bool) -> None:
-        """Takes the folder, empties it if the training starts over, and ends the process if that is finished."""
+        """Takes the folder, empties it if the training starts over, and ends the command if that is finished."""
         self.fresh = fresh and not restarted()
         if not self.fresh:
             self._end_if_finished(folder)
@@ -142,7 +162,7 @@ class RenyiCLI(LightningCLI):
             f"{name} {'not finite' if value is None else f'{value:.4f}'}" for name, value in result["metrics"].items()
         )
         rank_zero_info(f"{folder.path} is finished ({found or 'no scores'}); --fresh true starts over")
-        sys.exit(0)
+        raise Finished(folder)
 
     def _root(self, config: Any) -> Path:
         """The run's own folder for ``fit``, and for the other commands one of their name in it."""
@@ -169,7 +189,10 @@ class RenyiCLI(LightningCLI):
         own = config.callbacks if isinstance(config.callbacks, list) else [config.callbacks]
         self._own_callbacks = [each for each in own if each is not None]
         self.trainer_defaults["callbacks"] += add_defaults(config, str(self.subcommand), self.folder)
-        trainer = super().instantiate_trainer(**kwargs)
+        try:
+            trainer = super().instantiate_trainer(**kwargs)
+        except TypeError as error:  # of trainer.devices that are no number, say
+            raise ValueError(str(error)) from error
         if config.sync_batchnorm and trainer.world_size > 1 and isinstance(trainer.accelerator, CPUAccelerator):
             raise ValueError(
                 "torch's SyncBatchNorm needs GPUs: leave trainer.sync_batchnorm out, and each process normalises by "
@@ -186,6 +209,10 @@ class RenyiCLI(LightningCLI):
             check_parts(read_checkpoint(latest), str(latest))
             rank_zero_info(f"continuing {self.folder.path} from {latest.name}")
             self.config_init.fit.ckpt_path = str(latest)
+
+    def after_fit(self) -> None:
+        """Says what was asked for and not done."""
+        warn_of_missed_names(self.trainer)
 
     def before_predict(self) -> None:
         """Keeps predictions out of memory: they are in the file."""

@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import time
 from collections.abc import Sequence
 from importlib.metadata import version
 from textwrap import shorten
 
 from lightning.fabric.utilities.exceptions import MisconfigurationException
+from lightning.fabric.utilities.spike import TrainingSpikeException
 from lightning.pytorch import Callback, LightningDataModule, LightningModule
 from lightning.pytorch.utilities import rank_zero_only
 from lightning.pytorch.utilities.exceptions import SIGTERMException
@@ -28,6 +30,8 @@ from lightning_renyicl.cli.parser import Parser, read_current_names
 
 def run(args: list[str] | None = None, callbacks: Sequence[Callback] = ()) -> RenyiCLI:
     """Runs the command and returns it, with its ``model``, ``datamodule`` and ``trainer``.
+
+    Of a run that was finished before it has ``folder`` alone, with what that run left: ``run(args).folder.result``.
 
     Args:
         args: command line without the program's name; ``sys.argv`` if None.
@@ -60,8 +64,10 @@ def main() -> None:
 
     A run that SIGTERM has stopped ends with exit code 143, as other programs do. Its processes after the first end with
     0: Lightning kills all of them as soon as one of those ends otherwise.
-    One line and exit code 1 where another process of the run has ended.
+    One line and exit code 1 where another process of the run has ended. What all processes of a run find, the first
+    one says.
     """
+    parent = os.getppid()
     try:
         run()
     except SIGTERMException:
@@ -72,14 +78,26 @@ def main() -> None:
             # which has said why, unless it was killed
             message, code = "another process of this run has ended, and this one cannot go on without it", 1
         elif isinstance(error, RuntimeError):
-            # of RuntimeErrors only that of a checkpoint which doesn't fit the model is the user's
-            if "loading state_dict" not in message:
-                raise
-            message = shorten(f"the checkpoint doesn't fit the model: {message}", 300, placeholder=" …")
+            if "loading state_dict" in message:
+                message = shorten(f"the checkpoint doesn't fit the model: {message}", 300, placeholder=" …")
+            elif not isinstance(error, TrainingSpikeException) and "at start of device string" not in message:
+                raise  # no user's
         if os.environ.get("RENYICL_DEBUG") == "1":
             raise
-        sys.stderr.write(f"error: {readable(message)}\n")
+        if code == 1 or rank_zero_only.rank == 0 or not ends(parent):  # type: ignore[attr-defined]
+            sys.stderr.write(f"error: {readable(message)}\n")
         sys.exit(code)
+
+
+def ends(parent: int, within: float = 10.0) -> bool:
+    """Whether the process that has started this one ends, too; in some seconds, since a process takes its time to end.
+
+    Of a run on one machine that is the first one.
+    """
+    last = time.monotonic() + within
+    while os.getppid() == parent and time.monotonic() < last:
+        time.sleep(0.1)
+    return os.getppid() != parent
 
 
 def lost_another(error: Exception) -> bool:

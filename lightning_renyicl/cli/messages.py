@@ -7,6 +7,12 @@ import re
 import warnings
 
 _LONGEST_VALUE = 80
+_NOISE = (
+    r"Does not validate against any of the Union subtypes\s+Subtypes: .*?\s+Errors:(?=\s+- )",
+    r"\s+- Not a valid subclass of \w+\s+Subclass types expect one of:.*?\(implicit class_path\)",
+    r"- Expected a path but .*? either not accessible or invalid",
+    r"\s+Given value type: <.*?>(?=\s+Given value: )",
+)
 
 
 def readable(message: str) -> str:
@@ -22,28 +28,34 @@ def readable(message: str) -> str:
     ...   Given value: x''')
     'trainer.max_epochs: Expected a int; given: x'
     """
-    line = re.sub(r"\s+", " ", message).strip()
-    line = re.sub(r'Parser key "([^"]+)":', r"\1:", line)
-    line = re.sub(r"<class '(?:\w+\.)*(\w+)'>", r"\1", line)
-    line = re.sub(r"Does not validate against any of the Union subtypes Subtypes: .*? Errors: - ", "", line)
-    line = re.sub(r" - Expected a NoneType(?= |$)", "", line)
-    line = re.sub(r" Given value type: \S+", "", line)
-    line = re.sub(r"- Expected a path but .*? either not accessible or invalid ?", "", line)
-    line = re.sub(
-        r"(?:- )?Expected a dot import path string: (\S+?)(?=;| |$)", r"no class that fits here is named \1", line
-    )
-    line = re.sub(r": - ", ": ", line)
-    line = re.sub(r"(arguments are required: (?=.*\.model).*)$", r"\1 (a --config gives them)", line)
-    value = re.search(r" Given value: (.*)$", line)
-    if value:
-        given = f"; given: {value[1]}" if len(value[1]) <= _LONGEST_VALUE else ""
-        line = line[: value.start()] + given
-    return line
+    for noise in _NOISE:
+        message = re.sub(noise, "", message, flags=re.DOTALL)
+    account, *given = re.split(r"\s+Given value: ", message, maxsplit=1)
+    key, *reasons = (_in_words(" ".join(part.split())) for part in re.split(r"(?:^|\n)\s*- ", account))
+    line = " ".join(filter(None, [key, " - ".join(_telling(reasons))]))
+    value = " ".join("".join(given).split())
+    return f"{line}; given: {value}" if value and len(value) <= _LONGEST_VALUE else line
+
+
+def _in_words(text: str) -> str:
+    text = re.sub(r'Parser key "([^"]+)":', r"\1:", text)
+    text = re.sub(r"<class '(?:\w+\.)*(\w+)'>", r"\1", text)
+    text = re.sub(r"Expected a dot import path string: (\S+?)(?=;| |$)", r"no class that fits here is named \1", text)
+    text = re.sub(r"Import path does not correspond to a subclass of (\w+)", r"that class is no \1", text)
+    text = re.sub(r"Problem with given class_path '.*': ", "", text)
+    return re.sub(r"(arguments are required: (?=.*\.model).*)$", r"\1 (a --config gives them)", text)
+
+
+def _telling(reasons: list[str]) -> list[str]:
+    """Each reason once; which types would do only where nothing else is said: most places may hold a list or none."""
+    found = list(filter(None, dict.fromkeys(reasons)))
+    others = [reason for reason in found if not re.fullmatch(r"Expected a \w+", reason)]
+    return others or [reason for reason in found if reason != "Expected a NoneType"]
 
 
 def quiet_known_warnings() -> None:
     """Silences Lightning's advice that doesn't fit data held in memory and run folders that are continued."""
-    warnings.formatwarning = lambda message, *_: f"warning: {message}\n"
+    warnings.formatwarning = lambda message, *_: f"warning: {re.sub(' HINT: Did you call .*', '', str(message))}\n"
     advertising = logging.getLogger("lightning.pytorch.utilities.rank_zero")
     advertising.addFilter(lambda record: "💡" not in record.getMessage())
     for message in (
@@ -54,6 +66,8 @@ def quiet_known_warnings() -> None:
         ".*torch.jit.script.*",
         ".*batch indices fetched.*",
         ".*when using .ckpt_path., callbacks used to create the checkpoint.*",
+        # whose layers are there from the start
+        ".*WeightAveraging callback with a model that overrides the configure_model.*",
         # the probe logs values that it has reduced itself
         ".*sync_dist=True.*",
         # the first steps of mixed precision, which the gradient scaler skips

@@ -23,6 +23,8 @@ _NO_TEXT = "Unable to serialize instance "
 class Parser(LightningArgumentParser):
     """A parser that takes no abbreviated flags and whose errors are one readable line and exit code 2."""
 
+    _whose = ""
+
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, allow_abbrev=False, **kwargs)
 
@@ -34,8 +36,15 @@ class Parser(LightningArgumentParser):
         """
         return str(super().dump(_without_enumerations(cfg.clone()), **kwargs)).replace(_NO_TEXT, "")
 
+    def add_class_arguments(self, theclass: type, nested_key: str | None = None, *args: Any, **kwargs: Any) -> Any:
+        if (
+            nested_key is None
+        ):  # a parser of that class's arguments alone, of which jsonargparse doesn't say whose they are
+            self._whose = f"{theclass.__name__}: "
+        return super().add_class_arguments(theclass, nested_key, *args, **kwargs)
+
     def error(self, message: str, ex: Exception | None = None) -> NoReturn:
-        sys.stderr.write(f"error: {readable(message)}\n")
+        sys.stderr.write(f"error: {self._whose}{readable(message)}\n")
         sys.exit(2)
 
 

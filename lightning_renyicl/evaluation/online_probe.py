@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 import torch.nn.functional as F
@@ -35,6 +35,9 @@ class OnlineProbe(Callback):
         learning_rate: learning rate of Adam.
         seed: seed of the classifier's initial weights.
     """
+
+    scores_in_validation: ClassVar[bool] = True
+    """Whether a training has its scores exactly if a validation runs."""
 
     def __init__(self, learning_rate: float = 1e-2, seed: int = 0) -> None:
         if learning_rate <= 0:

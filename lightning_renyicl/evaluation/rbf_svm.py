@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from lightning.pytorch import Callback, LightningModule, Trainer
@@ -36,6 +36,9 @@ class RBFSVM(Callback):
     Raises:
         ValueError: fewer than two folds; in ``fit``, before training, data with fewer than two classes.
     """
+
+    scores_in_validation: ClassVar[bool] = True
+    """Whether a training has its scores exactly if a validation runs."""
 
     def __init__(self, folds: int = 10, inner_folds: int = 5) -> None:
         if min(folds, inner_folds) < 2:

@@ -16,7 +16,7 @@ from torch.optim.lr_scheduler import LRScheduler
 from lightning_renyicl.distributed import all_reduce_sum, world_group
 from lightning_renyicl.encoders import Backbone
 from lightning_renyicl.heads import Head
-from lightning_renyicl.modules.checks import check_trainer
+from lightning_renyicl.modules.checks import check_scheduler
 from lightning_renyicl.modules.stored import StoredModule
 from lightning_renyicl.momentum import MomentumTarget, cosine_momentum
 from lightning_renyicl.objectives import Objective
@@ -42,7 +42,7 @@ class ContrastiveModule(StoredModule):
             momentum target, and gradients reach both sides.
 
     Raises:
-        ValueError: a predictor whose output is not as wide as its input.
+        ValueError: a predictor whose output is not as wide as its input, or a schedule of torch.
     """
 
     def __init__(
@@ -56,6 +56,7 @@ class ContrastiveModule(StoredModule):
         momentum: float | None = None,
     ) -> None:
         super().__init__()
+        check_scheduler(scheduler)
         self.backbone = backbone
         self.num_features = backbone.num_features
         self.projector = projector(backbone.num_features)
@@ -107,7 +108,6 @@ class ContrastiveModule(StoredModule):
         return self.validation_step(batch, batch_idx)
 
     def configure_optimizers(self) -> Any:
-        check_trainer(self.trainer)
         optimizer = self._optimizer([p for p in self.parameters() if p.requires_grad])
         # A hook of the optimizer itself runs once for each step that happened: not for micro-batches of an accumulated
         # gradient, and not for a step that the gradient scaler skipped (but for fused optimizers, which skip inside).

@@ -1,14 +1,43 @@
-"""What a contrastive module refuses of its trainer."""
+"""What these modules refuse of their trainer and their schedule."""
 
 from __future__ import annotations
 
-from lightning.pytorch import Trainer
-from lightning.pytorch.callbacks import GradientAccumulationScheduler, LearningRateFinder
+from functools import partial
+from typing import Any
+
+from lightning.pytorch import Callback, Trainer
+from lightning.pytorch.callbacks import BatchSizeFinder, GradientAccumulationScheduler, LearningRateFinder
 from lightning.pytorch.strategies import DeepSpeedStrategy, FSDPStrategy, ModelParallelStrategy
 
+REFUSED: dict[type[Callback], str] = {
+    BatchSizeFinder: (
+        "BatchSizeFinder changes the batch size, and with it the objective and the schedule, and doesn't stop at the "
+        "number of samples: try sizes by --data.batch_size"
+    ),
+    GradientAccumulationScheduler: (
+        "schedules need one number of batches a step: trainer.accumulate_grad_batches in place of "
+        "GradientAccumulationScheduler"
+    ),
+    LearningRateFinder: (
+        "LearningRateFinder sets an attribute that these modules don't have: try rates by --model.optimizer.lr"
+    ),
+}
+"""Lightning's callbacks that schedules, optimizers or data don't work with, and what to do instead."""
 
-def check_trainer(trainer: Trainer) -> None:
-    """Raises ValueError for what schedules, optimizers or data don't work with."""
+
+def check_trainer(trainer: Trainer, stage: str) -> None:
+    """Raises ValueError for what schedules, optimizers or data don't work with.
+
+    Args:
+        trainer: the trainer.
+        stage: fit, validate, test or predict.
+    """
+    for callback in trainer.callbacks:  # type: ignore[attr-defined]
+        for refused, why in REFUSED.items():
+            if isinstance(callback, refused):
+                raise ValueError(why)
+    if stage != "fit":
+        return
     if trainer.accumulate_grad_batches < 1:
         raise ValueError("trainer.accumulate_grad_batches must be at least 1")
     if trainer.limit_train_batches == 0:
@@ -17,17 +46,19 @@ def check_trainer(trainer: Trainer) -> None:
         raise ValueError(
             "trainer.overfit_batches cannot take these loaders apart: limit_train_batches with max_epochs does it"
         )
-    if any(isinstance(callback, GradientAccumulationScheduler) for callback in trainer.callbacks):  # type: ignore[attr-defined]
-        raise ValueError(
-            "schedules need one number of batches a step: trainer.accumulate_grad_batches in place of "
-            "GradientAccumulationScheduler"
-        )
-    if any(isinstance(callback, LearningRateFinder) for callback in trainer.callbacks):  # type: ignore[attr-defined]
-        raise ValueError(
-            "LearningRateFinder sets an attribute that these modules don't have: try rates by --model.optimizer.lr"
-        )
     if isinstance(trainer.strategy, (FSDPStrategy, DeepSpeedStrategy, ModelParallelStrategy)):
         raise ValueError(
             f"{type(trainer.strategy).__name__} cuts weights into pieces, of which momentum encoder and LARS know "
             "nothing: trainer.strategy ddp"
         )
+
+
+def check_scheduler(factory: Any) -> None:
+    """Raises ValueError for a schedule of torch, which would take the numbers of steps for arguments of its own."""
+    parts = (factory.func, *factory.args) if isinstance(factory, partial) else (factory,)
+    for part in parts:
+        if isinstance(part, type) and part.__module__.startswith("torch."):
+            raise ValueError(
+                f"model.scheduler is made from optimizer, total_steps and steps_per_epoch, which {part.__name__} "
+                "doesn't take: WarmupCosine, a class of yours, or null"
+            )

@@ -5,11 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import torch
 from lightning.pytorch import LightningModule
 from lightning.pytorch.trainer.states import TrainerFn
 
 from lightning_renyicl.checkpoints import read_checkpoint
 from lightning_renyicl.configuration import with_current_names
+from lightning_renyicl.modules.checks import check_trainer
 from lightning_renyicl.trust import Trust
 
 
@@ -33,6 +35,8 @@ class StoredModule(LightningModule):
         **arguments: Any,
     ) -> Any:
         """The module that a checkpoint of the command holds, of this class or one that inherits from it.
+
+        It is in double precision if its training was.
 
         Args:
             checkpoint_path: the file.
@@ -58,7 +62,10 @@ class StoredModule(LightningModule):
             module = cls._made_of({**section, "init_args": {**stored, **arguments}}, path)
         else:  # of a trainer in Python
             module = cls(**{**stored, **arguments})
-        module.load_state_dict(checkpoint["state_dict"], strict=strict)
+        weights = checkpoint["state_dict"]
+        if {weights[name].dtype for name, _ in module.named_parameters() if name in weights} == {torch.float64}:
+            module.double()  # else they would be rounded
+        module.load_state_dict(weights, strict=strict)
         return module
 
     @classmethod
@@ -71,6 +78,14 @@ class StoredModule(LightningModule):
             return parser.instantiate_classes(parser.parse_object({"module": section})).module
         except ArgumentError as error:
             raise ValueError(f"{path} holds no {cls.__name__} that can be made: {error}") from error
+
+    def setup(self, stage: str) -> None:
+        """Refuses a trainer that these modules don't work with."""
+        check_trainer(self.trainer, stage)
+
+    def configure_model(self) -> None:
+        """Converts the module to the trainer's precision before a checkpoint's weights come, which float32 rounds."""
+        self.trainer.precision_plugin.convert_module(self)
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         """Refuses another class of optimizer, and leaves a schedule of another configuration out."""

@@ -12,6 +12,7 @@ from pathlib import Path
 from lightning.pytorch.utilities import rank_zero_only, rank_zero_warn
 
 from lightning_renyicl.lock import lock
+from lightning_renyicl.runs.folder import of_a_folder
 
 PATIENCE = 10.0  # seconds in which what a killed process has started ends too
 _POLL = 0.1
@@ -43,8 +44,8 @@ def take(folder: Path) -> ExitStack:
                 if error.errno in _WITHOUT_LOCKS:
                     rank_zero_warn(f"{path} cannot be locked: nothing keeps a second process from training there")
                     return ExitStack()
-                text = f"{error.strerror} (another --trainer.default_root_dir?)"
-                raise OSError(error.errno, text, str(folder)) from error
+                with of_a_folder(folder):
+                    raise
             if descriptor is not None:
                 stack.callback(path.unlink, missing_ok=True)
                 os.ftruncate(descriptor, 0)

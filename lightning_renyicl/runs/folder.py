@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import shutil
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -127,6 +129,17 @@ class RunFolder:
             self.path.mkdir(parents=True, exist_ok=True)
             write_text(self.path / "error.log", text)
 
+    def make(self) -> None:
+        """Makes the folder, unless it is there.
+
+        Raises:
+            OSError: it cannot be made, or not be written.
+        """
+        with of_a_folder(self.path):
+            self.path.mkdir(parents=True, exist_ok=True)
+            if not os.access(self.path, os.W_OK):
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
     def forget_error(self) -> None:
         """Deletes the traceback of an earlier try."""
         (self.path / "error.log").unlink(missing_ok=True)
@@ -139,6 +152,18 @@ class RunFolder:
         for pattern in _WRITTEN:
             for path in self.path.glob(pattern):
                 path.unlink(missing_ok=True)
+
+
+@contextmanager
+def of_a_folder(path: Path) -> Iterator[None]:
+    """Names the run folder, and the argument that is for another, in what the system says of a file there."""
+    try:
+        yield
+    except OSError as error:
+        if error.strerror is None:
+            raise
+        text = f"{error.strerror} (another --trainer.default_root_dir?)"
+        raise OSError(error.errno, text, str(path)) from error
 
 
 def default_path(configs: Iterable[str | Path], seed: int) -> Path:

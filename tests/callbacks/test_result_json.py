@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 from dataclasses import replace
+from functools import partial
 
 import lightning
 import pytest
@@ -13,9 +14,9 @@ import torch
 from lightning.pytorch import Callback
 
 from datamodules import FakeTable
-from lightning_renyicl.callbacks import ResultJson
+from lightning_renyicl.callbacks import InformationEstimate, ResultJson
 from lightning_renyicl.callbacks import result_json as module_under_test
-from lightning_renyicl.evaluation import OnlineProbe
+from lightning_renyicl.evaluation import KNN, RBFSVM, FrozenFeatures, OnlineProbe
 
 
 def strict(path):
@@ -168,11 +169,20 @@ class TestCommit:
         assert module_under_test.commit.__wrapped__() is None
 
 
-def test_a_training_without_any_validation_says_so(tmp_path, make, quiet_trainer):
-    trainer = quiet_trainer(callbacks=[OnlineProbe(), ResultJson()], check_val_every_n_epoch=5)
+@pytest.mark.parametrize("protocol", [OnlineProbe, partial(RBFSVM, 2, 2), InformationEstimate])
+def test_a_training_without_any_validation_says_so(tmp_path, make, quiet_trainer, protocol):
+    trainer = quiet_trainer(callbacks=[protocol(), ResultJson()], check_val_every_n_epoch=5)
     with pytest.warns(UserWarning, match="no validation ran in 2 epochs, so there are no scores"):
         trainer.fit(*make())
     assert strict(tmp_path / "result.json")["metrics"] == {}
+
+
+@pytest.mark.parametrize("every", [2, 5])
+@pytest.mark.parametrize("protocols", [[], [partial(FrozenFeatures, [KNN()])]])
+def test_where_nothing_is_scored_in_validation_none_is_asked_for(make, quiet_trainer, recwarn, protocols, every):
+    callbacks = [*(protocol() for protocol in protocols), ResultJson()]
+    quiet_trainer(callbacks=callbacks, check_val_every_n_epoch=every, max_epochs=3).fit(*make())
+    assert not [warning for warning in recwarn if "check_val_every_n_epoch" in str(warning.message)]
 
 
 def test_seconds_of_a_test_are_its_own(tmp_path, make, quiet_trainer, clock):

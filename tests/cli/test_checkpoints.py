@@ -11,6 +11,7 @@ import pytest
 import torch
 
 from datamodules import FakeTable
+from lightning_renyicl import cli
 from lightning_renyicl.modules import TabularModule
 
 # what a cluster's scheduler sets for one task
@@ -166,3 +167,17 @@ def test_probe_taken_away_and_added(command, tmp_path, fake, checkpoint):
     again = ["--trainer.max_epochs", "6", "--ckpt_path", without, "--trainer.default_root_dir", "again"]
     assert command("fit", "--config", fake, *again).code == 0
     assert "online_probe/top1" in scores(tmp_path / "again")
+
+
+def test_double_precision(command, fake, tmp_path):
+    """What is loaded again are the weights to their last bit, and they are evaluated as the training's end was."""
+    double = ["--trainer.precision", "64-true"]
+    assert command("fit", "--config", fake, *double, "--trainer.default_root_dir", "run").code == 0
+    checkpoint = tmp_path / "run/checkpoints/last.ckpt"
+    weights = torch.load(checkpoint)["state_dict"]
+    module = TabularModule.load_from_checkpoint(checkpoint)
+    torch.testing.assert_close(module.state_dict(), weights, rtol=0, atol=0)
+    assert command("validate", "--ckpt_path", checkpoint, *double).code == 0
+    assert scores(tmp_path / "run/validate") == scores(tmp_path / "run")
+    predicted = cli.run(["predict", "--ckpt_path", str(checkpoint), *double])
+    torch.testing.assert_close(predicted.model.state_dict(), weights, rtol=0, atol=0)

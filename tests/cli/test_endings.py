@@ -120,6 +120,24 @@ def test_a_read_only_folder(command, fake, tmp_path, monkeypatch):
     assert outcome.err == ("error: [Errno 13] Permission denied (another --trainer.default_root_dir?): 'run'\n")
 
 
+@pytest.mark.parametrize("kind", ["fit", "validate", "test", "predict"])
+def test_a_folder_below_a_file(command, fake, tmp_path, checkpoint, kind):
+    (tmp_path / "file").touch()
+    own = ["--config", fake] if kind == "fit" else ["--ckpt_path", checkpoint]
+    outcome = command(kind, *own, "--trainer.default_root_dir", "file/run")
+    assert outcome.code == 2
+    place = "file/run" if kind == "fit" else f"file/run/{kind}"
+    assert outcome.err == f"error: [Errno 20] Not a directory (another --trainer.default_root_dir?): '{place}'\n"
+
+
+@pytest.mark.parametrize("kind", ["validate", "predict"])
+def test_an_evaluation_in_a_read_only_folder(command, tmp_path, checkpoint, kind, monkeypatch):
+    monkeypatch.setattr("lightning_renyicl.runs.folder.os.access", lambda *_: False)  # of tests run by root, too
+    outcome = command(kind, "--ckpt_path", checkpoint, "--trainer.default_root_dir", "run")
+    assert outcome.code == 2
+    assert outcome.err == (f"error: [Errno 13] Permission denied (another --trainer.default_root_dir?): 'run/{kind}'\n")
+
+
 def test_data_that_changed_under_a_finished_run(command, configs, tmp_path):
     rows = "\n".join(f"{i % 7},{i % 5},{'ab'[i % 2]}" for i in range(80))
     (tmp_path / "mine.csv").write_text(f"x,y,label\n{rows}\n")

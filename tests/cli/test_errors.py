@@ -45,6 +45,37 @@ MISTAKES = {
     "unknown module": (None, ["--model", "Nothing"], "model: no class that fits here is named Nothing"),
     "unknown data": (None, ["--data", "Nothing"], "data: no class that fits here is named Nothing"),
     "unknown objective": (None, ["--model.objective", "Nothing"], "Nothing"),
+    "unknown callback": (
+        None,
+        ["--trainer.callbacks+=KNN"],
+        "error: trainer.callbacks: no class that fits here is named KNN; given: KNN",
+    ),
+    "no argument that a callback needs": (
+        None,
+        ["--trainer.callbacks+=EarlyStopping"],
+        "error: EarlyStopping: the following arguments are required: monitor",
+    ),
+    "key of a callback": (
+        None,
+        ["--trainer.callbacks+=OnlineProbe", "--trainer.callbacks.rate=1"],
+        "error: OnlineProbe: Option 'rate' is not accepted",
+    ),
+    "value of a callback": (
+        None,
+        ["--trainer.callbacks+=EarlyStopping", "--trainer.callbacks.monitor=a", "--trainer.callbacks.mode=up"],
+        "error: `mode` can be min, max, got up",
+    ),
+    "schedule of torch": (
+        None,
+        ["--model.scheduler", "torch.optim.lr_scheduler.CosineAnnealingLR"],
+        "error: model.scheduler is made from optimizer, total_steps and steps_per_epoch, which CosineAnnealingLR "
+        "doesn't take: WarmupCosine, a class of yours, or null",
+    ),
+    "schedule by a metric": (
+        None,
+        ["--model.scheduler", "torch.optim.lr_scheduler.ReduceLROnPlateau"],
+        "steps_per_epoch, which ReduceLROnPlateau doesn't take",
+    ),
     "unknown optimizer": (None, ["--model.optimizer", "torch.optim.Nothing"], "Nothing"),
     "unknown command": ("fitt", [], "fitt"),
     "no command": ("", [], "subcommand"),
@@ -95,6 +126,7 @@ def test_one_line_and_exit_code_2(command, tmp_path, fake, mistake):
     assert len(lines) == 1
     assert lines[0].startswith("error: ")
     assert message in lines[0]
+    assert not message.startswith("error: ") or message == lines[0]
     assert len(lines[0]) < 400
     assert "Traceback" not in outcome.out
 

@@ -23,6 +23,7 @@ def message(*args):
     parser.add_argument("--epochs", type=int | None)
     parser.add_argument("--rate", type=float)
     parser.add_argument("--names", type=list[int] | None)
+    parser.add_argument("--parts", type=list[Base] | Base | None)
     parser.add_subclass_arguments(Base, "part", required=False)
     with pytest.raises(ArgumentError) as error:
         parser.parse_args(list(args))
@@ -64,6 +65,22 @@ def test_a_long_value_is_left_out():
     assert readable(text) == "model: Expected a int"
 
 
-@pytest.mark.parametrize("text", ["plain words", "alpha must be in [0, 1], got 2.0", "no file a.yaml", ""])
+@pytest.mark.parametrize(
+    ("value", "line"),
+    [
+        ("Nothing", "parts: no class that fits here is named Nothing; given: Nothing"),
+        ("torch.nn.Linear", "parts: that class is no Base; given: torch.nn.Linear"),
+        ("nothing.Here", "parts: No module named 'nothing'; given: nothing.Here"),
+        ("[{class_path: Nope}]", "parts: no class that fits here is named Nope; given: [{'class_path': 'Nope'}]"),
+    ],
+)
+@pytest.mark.parametrize("flag", ["--parts", "--parts+"])
+def test_what_fits_none_of_several_types_is_said_once(flag, value, line):
+    assert readable(message(flag, value)) == line
+
+
+@pytest.mark.parametrize(
+    "text", ["plain words", "alpha must be in [0, 1], got 2.0", "no file a.yaml", "a - b, Expected a c", ""]
+)
 def test_other_messages_stay(text):
     assert readable(text) == text

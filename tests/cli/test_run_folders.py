@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 import torch
 import yaml
+
+from lightning_renyicl import cli
 
 SHORT = ["--trainer.max_epochs", "1", "--trainer.limit_train_batches", "1"]
 
@@ -49,6 +52,9 @@ def test_a_finished_run_is_left_alone(command, tmp_path, fake, caplog):
     assert "--fresh true starts over" in line
     assert {path: path.stat().st_mtime_ns for path in run.rglob("*")} == before
     assert files(tmp_path / "runs/fake") == ["seed0"]
+    again = cli.run([*map(str, args)])  # in Python nothing ends
+    assert again.folder.path == Path("runs/fake/seed0")
+    assert again.folder.result == json.loads((run / "result.json").read_text())
 
 
 def test_fresh_starts_over(command, tmp_path, fake):

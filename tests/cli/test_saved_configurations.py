@@ -14,6 +14,7 @@ WITHOUT = {
     "Callback": "a base class",
     "Checkpoint": "a base class",
     "ProgressBar": "a base class",
+    "BatchSizeFinder": "refused",
     "GradientAccumulationScheduler": "refused",
     "LearningRateFinder": "refused",
     "SpikeDetection": "ends a training that is going well",
@@ -21,7 +22,6 @@ WITHOUT = {
     "ThroughputMonitor": "needs a function of the user's",
 }
 ARGUMENTS = {
-    "BatchSizeFinder": {"max_trials": 1},
     "EarlyStopping": {"monitor": "train/loss"},
     "ModelCheckpoint": {"monitor": "train/loss", "train_time_interval": "0:00:10"},
     "ModelPruning": {"pruning_fn": "l1_unstructured", "amount": 0.1},
@@ -54,13 +54,26 @@ def test_with_a_callback(command, fake, tmp_path, name):
     assert command("validate", "--ckpt_path", "run/checkpoints/last.ckpt").code == 0
 
 
-def test_a_rate_finder_is_refused(command, fake):
-    own = ["--trainer.callbacks+", "lightning.pytorch.callbacks.LearningRateFinder"]
-    outcome = command("fit", "--config", fake, *SHORT, *own)
+REFUSED = {
+    "BatchSizeFinder": (
+        "BatchSizeFinder changes the batch size, and with it the objective and the schedule, and doesn't stop at the "
+        "number of samples: try sizes by --data.batch_size"
+    ),
+    "LearningRateFinder": (
+        "LearningRateFinder sets an attribute that these modules don't have: try rates by --model.optimizer.lr"
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", ["fit", "validate", "test", "predict"])
+@pytest.mark.parametrize("name", REFUSED)
+def test_finders_are_refused(command, fake, checkpoint, kind, name):
+    own = ["--trainer.callbacks+", f"lightning.pytorch.callbacks.{name}"]
+    if kind != "fit":
+        own += ["--ckpt_path", checkpoint]
+    outcome = command(kind, "--config", fake, *own)
     assert outcome.code == 2
-    assert outcome.err.splitlines()[-1] == (
-        "error: LearningRateFinder sets an attribute that these modules don't have: try rates by --model.optimizer.lr"
-    )
+    assert outcome.err.splitlines()[-1] == f"error: {REFUSED[name]}"
 
 
 TABLE = [

@@ -85,3 +85,13 @@ def check_augmentations(first, second):
     assert not torch.equal(ours[0], ours[1])
     for mine, other in zip(ours, theirs, strict=True):
         assert not torch.equal(mine, other)
+
+
+def test_what_both_find_is_said_once(tmp_path, process, fake):
+    args = ["fit", "--config", fake, "--trainer.devices", 2, "--data.batch_size", 2]
+    outcome = process(tmp_path, "-m", "lightning_renyicl", *args)
+    assert outcome.code == 2
+    assert [line for line in outcome.err.splitlines() if "error" in line] == [
+        "error: batch_size 2 leaves one sample for each of 2 processes, too few for BatchNorm: at least 4"
+    ]
+    assert "Traceback" not in outcome.err

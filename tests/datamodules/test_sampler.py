@@ -82,6 +82,7 @@ def test_lightning_leaves_distributed_samplers_alone():
         (0, True, 1, "batch_size must be at least 1, got 0"),
         (-4, False, 1, "batch_size must be at least 1, got -4"),
         (50, True, 3, "batch_size 50 counts the global batch and must divide by 3 processes"),
+        (3, True, 3, "batch_size 3 leaves one sample for each of 3 processes, too few for BatchNorm: at least 6"),
         (50, False, 102, "102 processes cannot share the 101 samples"),
         (102, True, 1, "batch_size 102 is more than the 101 training samples"),
     ],

@@ -73,7 +73,7 @@ def test_strategies_that_cut_weights_are_refused(build, fit):
     for strategy in (FSDPStrategy(), ModelParallelStrategy()):
         trainer._accelerator_connector.strategy = strategy
         with pytest.raises(ValueError, match=f"{type(strategy).__name__} cuts weights"):
-            module.configure_optimizers()
+            module.setup("fit")
 
 
 @pytest.mark.parametrize(

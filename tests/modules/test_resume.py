@@ -37,7 +37,7 @@ class Kill(Callback):
 def train(build, fit):
     """Four epochs of five steps in a folder, up to a kill, or from a checkpoint."""
 
-    def _train(folder, domain, checkpoint, kill=None, ckpt_path=None, seed=0, save=None):
+    def _train(folder, domain, checkpoint, kill=None, ckpt_path=None, seed=0, save=None, precision="32-true"):
         module, data = build(domain, momentum=0.9, predictor=partial(MLPHead, widths=[8, 4]), seed=seed)
         seed_everything(0, verbose=False)
         probe = OnlineProbe()
@@ -51,6 +51,7 @@ def train(build, fit):
             "logger": ContinuedCSVLogger(str(folder)),
             "callbacks": callbacks,
             "default_root_dir": folder,
+            "precision": precision,
         }
         try:
             trainer = fit((module, data), ckpt_path=ckpt_path, **arguments)
@@ -83,6 +84,18 @@ def test_bit_equal_from_within_a_batch(tmp_path, train, domain, step):
     torch.testing.assert_close(resumed.state_dict(), module.state_dict(), rtol=0, atol=0)
     ends = [torch.load(folder / "end.ckpt", weights_only=True) for folder in (whole, stopped)]
     assert ends[1]["global_step"] == ends[0]["global_step"] == 20
+
+
+@pytest.mark.parametrize("domain", ["table", "graph"])
+def test_bit_equal_in_double_precision(tmp_path, train, domain):
+    whole, stopped = tmp_path / "whole", tmp_path / "stopped"
+    module, probe = train(whole, domain, every_epoch, precision="64-true")
+    assert train(stopped, domain, every_epoch, kill=10, precision="64-true") is None
+    resumed, other = train(stopped, domain, every_epoch, ckpt_path=stopped / "last.ckpt", precision="64-true")
+    assert resumed.dtype == torch.float64
+    torch.testing.assert_close(resumed.state_dict(), module.state_dict(), rtol=0, atol=0)
+    torch.testing.assert_close(other.probe.state_dict(), probe.probe.state_dict(), rtol=0, atol=0)
+    assert curve(stopped) == curve(whole)
 
 
 def curve(folder):

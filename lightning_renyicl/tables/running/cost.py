@@ -7,11 +7,12 @@ import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from lightning_renyicl.runs.cores import cores
 from lightning_renyicl.tables.running import command
 from lightning_renyicl.tables.running.progress import trained
-from lightning_renyicl.tables.running.worker import explain, without_slurm
+from lightning_renyicl.tables.running.worker import explain, mistake, without_slurm
 from lightning_renyicl.tables.training import Run, Training, merge, read_yaml
 
 
@@ -24,10 +25,12 @@ def estimate(runs: Sequence[Run]) -> int:
         runs: those that are missing.
 
     Returns:
-        The exit code: 1 if a configuration cannot be timed.
+        The exit code: 1 if a configuration cannot be timed. What that is for, its data that is missing say, is printed
+        once.
     """
     command.prepare(cores())
-    seconds: dict[str, float | None] = {}
+    seconds: dict[str, float | str] = {}
+    untimed: dict[str, str] = {}  # reasons, and the first training that each kept from being timed
     by_training: dict[Training, list[Run]] = {}
     for run in runs:
         by_training.setdefault(run.training, []).append(run)
@@ -39,9 +42,10 @@ def estimate(runs: Sequence[Run]) -> int:
             flags = Run(replace(training, configs=configs), 0, own[0].root, own[0].flags).machine_flags()
             seconds[key] = time_steps(configs, flags)
         each = seconds[key]
-        if each is None:
+        if isinstance(each, str):
             unknown += len(own)
-            print(f"{training.name}: {len(own)} runs, ? hours")
+            first = untimed.setdefault(each, training.name)
+            print(f"{training.name}: {len(own)} runs, not timed: {each if first == training.name else f'as {first}'}")
             continue
         hours = sum(1 - trained(run.folder) for run in own) * each / 3600
         total += hours
@@ -56,7 +60,7 @@ def costs_of(configs: Iterable[str]) -> str:
     """What decides on the cost of a training: its configuration, in which one bound on a critic costs as any other."""
     from lightning_renyicl import objectives
 
-    merged = merge([read_yaml(Path(path)) or {} for path in configs])
+    merged = merged_from(configs)
     arguments = (merged.get("model") or {}).get("init_args") or {}
     name = str((arguments.get("objective") or {}).get("class_path", "")).rpartition(".")[2]
     if isinstance(bound := getattr(objectives, name, None), type) and issubclass(bound, objectives.CosineCritic):
@@ -64,8 +68,13 @@ def costs_of(configs: Iterable[str]) -> str:
     return json.dumps(merged, sort_keys=True)
 
 
-def time_steps(configs: tuple[str, ...], flags: list[str]) -> float | None:
-    """Seconds of a whole run, from a few steps of it; None, with a line that says why, if it doesn't start."""
+def merged_from(configs: Iterable[str]) -> dict[str, Any]:
+    """Configurations laid over each other."""
+    return merge([read_yaml(Path(path)) or {} for path in configs])
+
+
+def time_steps(configs: tuple[str, ...], flags: list[str]) -> float | str:
+    """Seconds of a whole run, from a few steps of it; if it doesn't start, why, as of a data set that is missing."""
     print(f"timing {' '.join(configs)} …", flush=True)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -80,8 +89,9 @@ def time_steps(configs: tuple[str, ...], flags: list[str]) -> float | None:
             command.kill(child)
             raise
         if code or not result.exists():
-            print(explain(code, " ".join(configs), log))
-            return None
+            data = str((merged_from(configs).get("data") or {}).get("class_path", "data"))
+            line = mistake(log) if code == 2 else None
+            return f"{data.rpartition('.')[2]}: {line}" if line else explain(code, " ".join(configs), log)
         cost = json.loads(result.read_text())
     print(f"  {cost['steps']:,} steps of {cost['step_seconds']:.3g} s")
     return float(cost["seconds"])

@@ -186,12 +186,20 @@ def set_aside(folder: Path) -> Path | None:
     return folder.rename(old) if folder.exists() else None
 
 
+def mistake(log: Path) -> str | None:
+    """The line with which a command has ended, for want of data say; None if it ended by more than a line."""
+    last = log.read_text(errors="replace").rstrip().rpartition("\n")[2]
+    return last.removeprefix("error: ") if last.startswith("error: ") else None
+
+
 def explain(code: int, name: str, log: Path) -> str:
-    """How a command ended, and the end of its log."""
+    """How a command ended, and the end of its log, of which a user's mistake is one line."""
     if code < 0:
         sent = signal.Signals(-code).name
         ended = f"was ended by {sent}" + (", which the system sends when memory is short" if sent == "SIGKILL" else "")
     else:
         ended = f"ended with exit code {code}" if code else "left no result"
+    if code == 2 and (line := mistake(log)):
+        return f"{name} {ended}: {line}"
     lines = log.read_text(errors="replace").rstrip().splitlines()
     return "\n".join([f"{name} {ended}; the end of {log}:", *(f"  {line}" for line in lines[-TAIL:])])
