@@ -182,7 +182,8 @@ def main() -> None:
             place.mkdir()
             course = Course(name, place, chance)
             course.check(args.kills // len(COURSES) + (number < args.kills % len(COURSES)))
-            print(f"{name}: {course.kills} kills, {len(course.found)} differences", *course.found, sep="\n  ", flush=True)
+            lines = [f"{name}: {course.kills} kills, {len(course.found)} differences", *course.found]
+            print("\n  ".join(lines), flush=True)
             found += len(course.found)
     sys.exit(1 if found else 0)
 

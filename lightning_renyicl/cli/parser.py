@@ -37,9 +37,7 @@ class Parser(LightningArgumentParser):
         return str(super().dump(_without_enumerations(cfg.clone()), **kwargs)).replace(_NO_TEXT, "")
 
     def add_class_arguments(self, theclass: type, nested_key: str | None = None, *args: Any, **kwargs: Any) -> Any:
-        if (
-            nested_key is None
-        ):  # a parser of that class's arguments alone, of which jsonargparse doesn't say whose they are
+        if nested_key is None:  # a parser of that class's arguments alone, whose errors don't say whose they are
             self._whose = f"{theclass.__name__}: "
         return super().add_class_arguments(theclass, nested_key, *args, **kwargs)
 

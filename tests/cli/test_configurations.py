@@ -42,8 +42,12 @@ BELOW = {
 }
 """What an overlay is for, by its name or that of its folder."""
 PATHS = sorted(path for path in CONFIGS.rglob("*.yaml") if path.parent.name != "tables")
-UNTRAINED = [path for path in PATHS if path.stem not in IMAGES and path.parent.name != "objectives"]
-"""All that no test below trains; reading a configuration costs as much as a small training."""
+UNTRAINED = [
+    pytest.param(path, marks=pytest.mark.slow) if path.parent.name == "grids" else path
+    for path in PATHS
+    if path.stem not in IMAGES and path.parent.name != "objectives"
+]
+"""All that no test below trains; reading a configuration costs as much as a small training. Tables read the grids."""
 DIGITS = ["digits_image_hard", "digits_table_hard", "digits_graph"]
 
 
