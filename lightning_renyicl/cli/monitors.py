@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from lightning.pytorch import Trainer
-from lightning.pytorch.callbacks import ModelCheckpoint
+from lightning.pytorch.callbacks import EarlyStopping, ModelCheckpoint
 from lightning.pytorch.utilities import rank_zero_warn
 
 _MISSED = re.compile(
@@ -24,14 +24,18 @@ def missed_name(error: Exception, trainer: Trainer | None) -> ValueError | None:
 
 
 def warn_of_missed_names(trainer: Trainer) -> None:
-    """Names the callbacks that have saved nothing for want of what they monitor; Lightning doesn't always."""
-    for callback in trainer.checkpoint_callbacks:
-        if not isinstance(callback, ModelCheckpoint) or callback.monitor is None or callback.best_model_path:
+    """Names the callbacks that did nothing for want of what they monitor, where Lightning lets that pass."""
+    if not trainer.callback_metrics:  # of a run that was loaded after its last epoch
+        return
+    for callback in trainer.callbacks:  # type: ignore[attr-defined]
+        if isinstance(callback, ModelCheckpoint) and not callback.best_model_path:
+            missed = "no checkpoint was saved by it"
+        elif isinstance(callback, EarlyStopping):
+            missed = "nothing was stopped by it"
+        else:
             continue
-        if trainer.callback_metrics and callback.monitor not in ("epoch", "step", *trainer.callback_metrics):
-            rank_zero_warn(
-                f"{_missing(type(callback).__name__, callback.monitor, trainer)}; no checkpoint was saved by it"
-            )
+        if callback.monitor not in (None, "epoch", "step", *trainer.callback_metrics):
+            rank_zero_warn(f"{_missing(type(callback).__name__, str(callback.monitor), trainer)}; {missed}")
 
 
 def _missing(who: str, name: str, trainer: Trainer) -> str:

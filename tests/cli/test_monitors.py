@@ -51,10 +51,17 @@ def test_one_line(command, fake, args, line):
     assert "Traceback" not in outcome.err
 
 
-@pytest.mark.parametrize("args", [{"every_n_train_steps": 1}, {"train_time_interval": "0:00:00.01"}])
-def test_a_checkpoint_that_was_saved_by_nothing(command, fake, recwarn, args):
-    assert command("fit", "--config", fake, *SHORT, *chosen_by("ModelCheckpoint", **args)).code == 0
-    assert f"{missing('ModelCheckpoint')}; no checkpoint was saved by it" in [str(each.message) for each in recwarn]
+@pytest.mark.parametrize(
+    ("name", "arguments", "missed"),
+    [
+        ("ModelCheckpoint", {"every_n_train_steps": 1}, "no checkpoint was saved by it"),
+        ("ModelCheckpoint", {"train_time_interval": "0:00:00.01"}, "no checkpoint was saved by it"),
+        ("EarlyStopping", {"strict": "false"}, "nothing was stopped by it"),
+    ],
+)
+def test_a_warning_where_training_goes_on(command, fake, recwarn, name, arguments, missed):
+    assert command("fit", "--config", fake, *SHORT, *chosen_by(name, **arguments)).code == 0
+    assert f"{missing(name)}; {missed}" in [str(each.message) for each in recwarn]
 
 
 def test_nothing_is_said_of_names_that_are_logged(command, fake, recwarn, tmp_path):
