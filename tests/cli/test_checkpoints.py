@@ -31,6 +31,7 @@ def scores(folder):
     return json.loads((folder / "result.json").read_text())["metrics"]
 
 
+@pytest.mark.slow
 def test_the_command_as_a_task_of_a_scheduler(tmp_path, process, fake):
     outcome = process(tmp_path, "-m", "lightning_renyicl", "fit", "--config", fake, **SLURM)
     assert outcome.code == 0, outcome.err

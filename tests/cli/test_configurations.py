@@ -31,6 +31,8 @@ OBJECTIVES = {
 }
 EPOCHS = {100: 0.15, 200: 0.075, 300: 0.075}
 """Base learning rates of the paper for ImageNet, by the length of training; none is given for 300 epochs."""
+SHOWN = ("digits_image_hard", "cifar10_hard", "stl10_limited", "imagenet100_hard", "imagenet_multicrop")
+"""Configurations of images that the quick suite trains; the others differ from them in data or strength alone."""
 IMAGES = sorted(path.stem for path in CONFIGS.glob("*.yaml") if "VisionModule" in path.read_text())
 BELOW = {
     "image": ["cifar100_hard.yaml"],
@@ -158,7 +160,9 @@ def test_every_objective_trains(tmp_path, monkeypatch, domain, name):
     assert (tmp_path / f"runs/{domain}+smoke+{name}/seed0/result.json").exists()
 
 
-@pytest.mark.parametrize("name", IMAGES)
+@pytest.mark.parametrize(
+    "name", [name if name in SHOWN else pytest.param(name, marks=pytest.mark.slow) for name in IMAGES]
+)
 def test_every_image_configuration_takes_a_step(tmp_path, monkeypatch, name):
     monkeypatch.chdir(tmp_path)
     overlays = [name, "scale/smoke", "scale/image/smoke"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import pytest
 import torch
 
 PROGRAM = """
@@ -87,6 +88,7 @@ def check_augmentations(first, second):
         assert not torch.equal(mine, other)
 
 
+@pytest.mark.slow
 def test_what_both_find_is_said_once(tmp_path, process, fake):
     args = ["fit", "--config", fake, "--trainer.devices", 2, "--data.batch_size", 2]
     outcome = process(tmp_path, "-m", "lightning_renyicl", *args)

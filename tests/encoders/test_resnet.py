@@ -88,7 +88,8 @@ def test_width_errors():
         ResNet(18, width=0)
 
 
-@pytest.mark.parametrize("width", [4, *(pytest.param(width, marks=pytest.mark.slow) for width in (8, 16))])
+@pytest.mark.slow
+@pytest.mark.parametrize("width", [4, 8, 16])
 def test_gradients_of_narrow_networks_on_large_images(width):
     """In a process of its own, which oneDNN would end on some processors."""
     program = (

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import io
+import json
 import shutil
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, Self, TypeVar
 
 import psutil
 import pytest
+from filelock import FileLock
 
 from lightning_renyicl.tables import spec
 from lightning_renyicl.tables.__main__ import main
@@ -45,6 +47,13 @@ class Project:
         (self.configs / "long.yaml").write_text("trainer: {max_epochs: 12}\n")
         (self.configs / "tables/paper.csv").write_text("table,row,column,value,spread\n")
         self.write_spec()
+
+    @classmethod
+    def at(cls, folder: Path) -> Self:
+        """The project that a folder has."""
+        project = cls.__new__(cls)
+        project.folder, project.configs = folder, folder / "configs"
+        return project
 
     def write_spec(self, split: str = "test", seeds: int = 1) -> None:
         """Writes the table."""
@@ -110,16 +119,35 @@ def project(tmp_path):
 
 
 @pytest.fixture(scope="session")
-def filled(tmp_path_factory):
+def once(tmp_path_factory, worker_id):
+    """What a function returns, as JSON, which is called by one of the processes that test at the same time."""
+    shared = tmp_path_factory.getbasetemp() if worker_id == "master" else tmp_path_factory.getbasetemp().parent
+
+    def _once(name: str, function: Callable[[Path], Any]) -> Any:
+        with FileLock(shared / f"{name}.lock"):
+            found = shared / f"{name}.json"
+            if not found.exists():
+                (shared / name).mkdir()
+                found.write_text(json.dumps(function(shared / name)))
+            return json.loads(found.read_text())
+
+    return _once
+
+
+@pytest.fixture(scope="session")
+def filled(once):
     """A project whose table is filled, and the exit code and output of that; for tests that change nothing in it."""
-    project = Project(tmp_path_factory.mktemp("filled"))
-    return project, project.run("--jobs=2")
+
+    def _fill(folder):
+        project = Project(folder)
+        return str(folder), *project.run("--jobs=2")
+
+    folder, code, output = once("filled", _fill)
+    return Project.at(Path(folder)), (code, output)
 
 
 @pytest.fixture
 def copied(filled, tmp_path):
     """A copy of the filled project."""
     shutil.copytree(filled[0].folder, tmp_path, dirs_exist_ok=True)
-    project = Project.__new__(Project)
-    project.folder, project.configs = tmp_path, tmp_path / "configs"
-    return project
+    return Project.at(tmp_path)

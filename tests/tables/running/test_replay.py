@@ -11,7 +11,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from filelock import FileLock
 
 from lightning_renyicl.tables.check import cover
 from lightning_renyicl.tables.check import main as check
@@ -23,17 +22,16 @@ RUN = Run(Training("toy", "small", "tiny", ("configs/tiny.yaml",), "test"), 0, P
 
 
 @pytest.fixture(scope="module")
-def edited(tmp_path_factory, worker_id):
+def edited(once):
     """What replays of edited copies of the code differ in, by edit, and the replays themselves."""
-    shared = tmp_path_factory.getbasetemp() if worker_id == "master" else tmp_path_factory.getbasetemp().parent
-    with FileLock(shared / "edits.lock"):  # processes that test at the same time replay once
-        found = shared / "edits.json"
-        if not found.exists():
-            environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-            done = subprocess.run([sys.executable, edits.__file__], capture_output=True, text=True, env=environment)
-            assert not done.returncode, done.stderr
-            found.write_text(done.stdout)
-        return json.loads(found.read_text())
+
+    def _replay(_):
+        environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+        done = subprocess.run([sys.executable, edits.__file__], capture_output=True, text=True, env=environment)
+        assert not done.returncode, done.stderr
+        return json.loads(done.stdout)
+
+    return once("edits", _replay)
 
 
 @pytest.mark.slow
