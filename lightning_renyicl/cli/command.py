@@ -54,6 +54,8 @@ class RenyiCLI(LightningCLI):
     fresh = False
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
+        given = sys.argv[1:] if kwargs.get("args") is None else kwargs["args"]
+        self._asked = given[0] if given else None
         with ExitStack() as self.held:
             try:
                 super().__init__(*args, **kwargs)
@@ -66,6 +68,11 @@ class RenyiCLI(LightningCLI):
                 if missed := missed_name(error, getattr(self, "trainer", None)):
                     raise missed from error
                 raise
+
+    def subcommands(self) -> dict[str, set[str]]:  # type: ignore[override]
+        """The subcommand that was asked for; all of them if there is none, since each parser takes a while to make."""
+        known = LightningCLI.subcommands()
+        return {name: known[name] for name in known if self._asked not in known or name == self._asked}
 
     def add_default_arguments_to_parser(self, parser: LightningArgumentParser) -> None:
         parser.add_argument(
@@ -119,7 +126,7 @@ class RenyiCLI(LightningCLI):
         config = self.config[self.subcommand]
         config.ckpt_path = self._checkpoint
         path = self._root(config)
-        resolved = self._resolved()
+        self._resolved_config = resolved = self._resolved()
         if self.subcommand != "fit" and config.fixed_folder:
             folder = RunFolder(path)
         else:
@@ -179,9 +186,8 @@ class RenyiCLI(LightningCLI):
 
     def instantiate_classes(self) -> None:
         super().instantiate_classes()
-        resolved = self._resolved()
         for key, instance in (("model", self.model), ("data", self.datamodule)):
-            save_arguments(instance, resolved[key], self.datamodule)
+            save_arguments(instance, self._resolved_config[key], self.datamodule)
 
     def instantiate_trainer(self, **kwargs: Any) -> Trainer:
         """Adds what every run has, see :func:`add_defaults`."""
