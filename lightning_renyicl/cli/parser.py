@@ -35,7 +35,8 @@ class Parser(LightningArgumentParser):
         may stand, too, is that text: jsonargparse knows neither. What was parsed is not checked again, which would take
         longer than all else.
         """
-        return str(super().dump(_without_enumerations(cfg.clone()), **{"skip_validation": True, **kwargs})).replace(_NO_TEXT, "")
+        kwargs.setdefault("skip_validation", True)
+        return str(super().dump(_without_enumerations(cfg.clone()), **kwargs)).replace(_NO_TEXT, "")
 
     def add_class_arguments(self, theclass: type, nested_key: str | None = None, *args: Any, **kwargs: Any) -> Any:
         if nested_key is None:  # a parser of that class's arguments alone, whose errors don't say whose they are
