@@ -25,14 +25,20 @@ def features_of(trainer: Trainer, split: str, encoder: nn.Module) -> tuple[Tenso
     loader = data.feature_dataloader(split)
     training = encoder.training
     encoder.eval()
-    parts = [(torch.empty(0), torch.empty(0, dtype=torch.long))]
+    parts = []
     with trainer.precision_plugin.forward_context():
         for batch in loader:
             batch = data.transfer_batch_to_device(batch, trainer.strategy.root_device, 0)
             x, target = data.on_after_batch_transfer(batch, 0)
             parts.append((encoder(x).float().cpu(), target.cpu()))
     encoder.train(training)
-    features, target = (torch.cat(column) for column in zip(*parts, strict=True))
+    return labelled(loader, parts)
+
+
+def labelled(loader: Any, parts: list[tuple[Tensor, Tensor]]) -> tuple[Tensor, Tensor]:
+    """Features and labels of the labelled samples of a loader, from those of each batch that this process had."""
+    none = (torch.empty(0), torch.empty(0, dtype=torch.long))
+    features, target = (torch.cat(column) for column in zip(none, *parts, strict=True))
     features, target = in_order(loader, features, target)
     return features[target >= 0], target[target >= 0]
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import torch
 from lightning.pytorch import Callback, LightningModule, Trainer
 from torchmetrics.functional.classification import multiclass_confusion_matrix
 
 from lightning_renyicl.evaluation.accuracy import accuracies
-from lightning_renyicl.evaluation.features import features_of
+from lightning_renyicl.evaluation.features import features_of, labelled
 from lightning_renyicl.evaluation.labels import OMIT_CALLBACK, check_classes
 from lightning_renyicl.evaluation.protocol import FeatureProtocol, LabeledFeatures
 
@@ -18,7 +18,8 @@ from lightning_renyicl.evaluation.protocol import FeatureProtocol, LabeledFeatur
 class FrozenFeatures(Callback):
     """Runs protocols on the representations of the whole training, validation and test splits, in ``lightning test``.
 
-    The representations are computed once and shared by all protocols. Logs ``NAME/top1`` and ``NAME/macro_top1``,
+    The representations are computed once and shared by all protocols; those of the test split are the test loop's own,
+    unless that is limited to a part of it. Logs ``NAME/top1`` and ``NAME/macro_top1``,
     shares of the test split's labelled samples, by the protocols' names.
 
     Attributes:
@@ -42,15 +43,26 @@ class FrozenFeatures(Callback):
             raise ValueError(f"protocols must be at least one, each once, got {', '.join(names) or 'none'}")
         self.protocols = list(protocols)
         self.fingerprint: dict[str, torch.Tensor] = {}
+        self._tested: list[tuple[torch.Tensor, torch.Tensor]] = []
 
     def samples(self, trainer: Trainer, pl_module: LightningModule, split: str) -> LabeledFeatures:
         """What the protocols get of a split."""
+        loader: Any = trainer.test_dataloaders
+        if split == "test" and trainer.num_test_batches == [len(loader)]:
+            return LabeledFeatures(*labelled(loader, self._tested))
         return LabeledFeatures(*features_of(trainer, split, pl_module))
+
+    def on_test_epoch_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        self._tested = []
+
+    def on_test_batch_end(self, trainer: Trainer, pl_module: LightningModule, outputs: Any, *_: Any) -> None:
+        self._tested.append((outputs["features"].float().cpu(), outputs["target"].cpu()))
 
     def on_test_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
         name, num_classes = type(self).__name__, trainer.datamodule.num_classes  # type: ignore[attr-defined]
         check_classes(name, num_classes)
         train, val, test = (self.samples(trainer, pl_module, split) for split in ("train", "val", "test"))
+        self._tested = []
         needed = [("training", train), ("test", test)]
         if any(protocol.needs_val for protocol in self.protocols):
             needed.append(("validation", val))

@@ -24,6 +24,9 @@ class RawColumns(FrozenFeatures):
 
     prefix = "raw/"
 
+    def on_test_batch_end(self, *_: Any) -> None:
+        """Keeps nothing of the encoder."""
+
     def samples(self, trainer: Trainer, pl_module: LightningModule, split: str) -> LabeledFeatures:
         data: Any = trainer.datamodule  # type: ignore[attr-defined]
         columns: nn.Module = nn.Identity()

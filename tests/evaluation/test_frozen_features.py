@@ -64,6 +64,20 @@ def test_protocols_get_every_labelled_sample(make, quiet_trainer, data_class):
     assert metrics["recorder/macro_top1"] == pytest.approx(0.25)
 
 
+@pytest.mark.parametrize(("limit", "again"), [(None, 0), (1, 16)])
+def test_every_sample_is_encoded_once(make, quiet_trainer, limit, again):
+    """In a test loop that is limited, what protocols need of it once more."""
+    module, data = make()
+    encoded = []
+    module.backbone.register_forward_hook(lambda _, inputs, __: encoded.append(len(inputs[0])))
+    recorder = Recorder()
+    trainer = quiet_trainer(callbacks=[OnlineProbe(), FrozenFeatures([recorder])], limit_test_batches=limit)
+    trainer.test(module, datamodule=data, verbose=False)
+    sizes = {split: len(rows) for split, rows in data.samples.splits.items()}
+    assert len(recorder.got[2]) == sizes["test"]
+    assert sum(encoded) == sum(sizes.values()) + again
+
+
 def test_scores_of_two_protocols(make, quiet_trainer):
     module, data = make()
     trainer = quiet_trainer(callbacks=[FrozenFeatures([LinearSGD([0.1], epochs=20), PseudoInverse()])])
