@@ -11,36 +11,35 @@ import torch.distributed as dist
 from lightning.pytorch import Callback, LightningModule, Trainer
 from lightning.pytorch.utilities.exceptions import SIGTERMException
 
-from lightning_renyicl.distributed import world_group
-
 
 class Termination(Callback):
-    """Lets SIGTERM stop a training of several processes after the step that the first process is in.
+    """Lets SIGTERM stop a training of several processes a step after the one that the first process is in.
 
-    Lightning's own handler tells the others at once, amid whatever they exchange just then, which often fails. A
-    training of one process stops by that.
+    Lightning's own handler tells the others at once, amid whatever they exchange just then, which often fails. It is
+    enough for a training of one process.
     """
 
     def __init__(self) -> None:
         self._asked = False
+        self._answer: torch.Tensor | None = None  # of the first process, after the step before
 
     def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        self._asked = False
-        if world_group() is not None and threading.current_thread() is threading.main_thread():
+        self._asked, self._answer = False, None
+        if threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGTERM, self._ask)  # the trainer puts back what was there before it
 
     def _ask(self, *_: Any) -> None:
         self._asked = True
 
     def on_train_batch_end(self, trainer: Trainer, *_: Any) -> None:
-        """Asks the first process.
+        """Asks the first process, and looks at what it answered after the step before.
+
+        The answer to this step's question would have to be waited for, with the device's work that was queued before.
 
         Raises:
             SIGTERMException: it is to stop.
         """
-        if world_group() is None:
-            return
-        asked = torch.tensor(int(self._asked), device=trainer.strategy.root_device)
-        dist.broadcast(asked, src=0)
-        if asked.item():
+        before, self._answer = self._answer, torch.tensor(int(self._asked), device=trainer.strategy.root_device)
+        dist.broadcast(self._answer, src=0)
+        if before is not None and before.item():
             raise SIGTERMException

@@ -16,6 +16,7 @@ from lightning.pytorch.accelerators import CPUAccelerator
 from lightning.pytorch.cli import LightningArgumentParser, LightningCLI
 from lightning.pytorch.utilities import rank_zero_info, rank_zero_only
 
+from lightning_renyicl.callbacks import Termination
 from lightning_renyicl.callbacks.result_json import scores
 from lightning_renyicl.checkpoints import check_parts, read_checkpoint
 from lightning_renyicl.cli.defaults import add_defaults
@@ -204,6 +205,8 @@ class RenyiCLI(LightningCLI):
                 "torch's SyncBatchNorm needs GPUs: leave trainer.sync_batchnorm out, and each process normalises by "
                 "its own share of the batch"
             )
+        if self.subcommand == "fit" and trainer.world_size > 1:
+            trainer.callbacks.append(Termination())  # type: ignore[attr-defined]
         return trainer
 
     def before_fit(self) -> None:

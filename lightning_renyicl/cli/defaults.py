@@ -14,7 +14,7 @@ from lightning.pytorch.cli import SaveConfigCallback
 from lightning.pytorch.loggers import TensorBoardLogger
 
 from lightning_renyicl.atomic import write_text
-from lightning_renyicl.callbacks import AtomicCheckpointIO, EmbeddingWriter, LastCheckpoint, ResultJson, Termination
+from lightning_renyicl.callbacks import AtomicCheckpointIO, EmbeddingWriter, LastCheckpoint, ResultJson
 from lightning_renyicl.runs.folder import RunFolder
 from lightning_renyicl.runs.logger import ContinuedCSVLogger
 from lightning_renyicl.runs.stored_configuration import FITTED, RUN
@@ -53,7 +53,6 @@ def add_defaults(trainer: Any, subcommand: str, folder: RunFolder) -> list[Callb
     """
     callbacks: list[Callback] = [ResultJson()]
     if subcommand == "fit":
-        callbacks.append(Termination())
         if trainer.logger in (None, True):
             path = str(folder.path)
             trainer.logger = [ContinuedCSVLogger(path), TensorBoardLogger(path, name="", version="")]
