@@ -16,9 +16,10 @@ if TYPE_CHECKING:
 
 MANY = 10
 """So many different numbers, more than there are other texts, are meant to be numbers."""
-NUMBERS, DATES, TIMES, AMOUNTS, DECIMALS, THOUSANDS = (
+NUMBERS, DATES, TIMES, AMOUNTS, DECIMALS, THOUSANDS, NEGATIVES, QUANTITIES, RATIOS = (
     *("numbers", "dates", "times", "amounts"),
     *("numbers with a decimal comma", "numbers with marks between thousands"),
+    *("negative numbers written otherwise", "numbers with a unit", "ratios"),
 )
 MONTH = "(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
 CURRENCY = "(?:[$€£¥₹₽]|USD|EUR|GBP|CHF|JPY|CNY|INR)"
@@ -27,13 +28,18 @@ PATTERNS = {
     NUMBERS: r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?",
     DATES: rf"(\d{{4}}[./-]\d{{1,2}}[./-]\d{{1,2}}|\d{{1,2}}[./-]\d{{1,2}}[./-](\d{{4}}|\d\d))([ T,].*)?"
     rf"|\d{{4}}[/-](0[1-9]|1[0-2])|([a-z]{{3,9}},? )?\d{{1,2}}[ -]{MONTH}[ .,-]*\d{{2,4}}( .*)?"
-    rf"|{MONTH} (\d{{1,2}},? )?\d{{4}}( .*)?|{MONTH}-\d{{2,4}}",
+    rf"|{MONTH} (\d{{1,2}},? )?\d{{4}}( .*)?|{MONTH}-\d{{2,4}}|\d{{4}}-?W\d\d(-?\d)?",
     TIMES: r"\d{1,3}:\d\d(:\d\d([.,]\d+)?)?( ?[ap]\.?m\.?)?|\d+ days?( .*)?",
     AMOUNTS: rf"[+-]? ?{CURRENCY} ?[+-]?{AMOUNT}|[+-]?{AMOUNT}({CURRENCY}|[%‰])",
     THOUSANDS: "[+-]?[0-9]{1,3}([,.'’ \u00a0\u202f][0-9]{2,3})*[,.'’ \u00a0\u202f][0-9]{3}([.,][0-9]+)?",
     DECIMALS: "[+-]?[0-9]+,[0-9]+(e[+-]?[0-9]+)?",
+    NEGATIVES: "[\u2212\u2013] ?[0-9]+([.,][0-9]+)?|[(] ?[0-9]+([.,][0-9]+)? ?[)]|[0-9]+([.,][0-9]+)? ?-",
+    QUANTITIES: r"[+-]?[0-9]+([.,][0-9]+)? ?(°[CFK]?|[\"']{1,2}|[a-zµμ]{1,3}([/²³][a-z0-9]*)?)",
+    RATIOS: "[0-9]+ ?[/:] ?[0-9]+",
 }
 """What the kinds look like; a text is of the first that it fits."""
+FEW = (QUANTITIES, RATIOS)
+"""Kinds that a category may look like, as "4WD" and "2/4" do, unless there are ``MANY`` of them."""
 NOTHING = r"[-–—.?*/]+|n\.? ?[ad]\.?|#.*|none|nil|null|nan|missing|unknown|\(null\)|<null>|not available|not applicable"
 """Texts that usually stand for no value."""
 
@@ -52,6 +58,7 @@ def dress_of(column: pa.ChunkedArray) -> str | None:
     some_kind = np.zeros(len(texts), bool)
     for kind, pattern in PATTERNS.items():
         fits = pc.match_substring_regex(texts, rf"^(?i:{pattern})$").to_numpy(zero_copy_only=False).astype(bool)
+        fits &= kind not in FEW or (fits & ~some_kind).sum() >= MANY
         masks[kind] = fits & ~some_kind
         some_kind |= fits
     empty = pc.match_substring_regex(texts, rf"^(?i:{NOTHING})$").to_numpy(zero_copy_only=False).astype(bool)
@@ -79,6 +86,9 @@ def _advice(kind: str, example: str, others: bool) -> str:
         TIMES: "make numbers of them",
         AMOUNTS: "leave out what stands beside the numbers",
         DECIMALS: "set decimal to ','",
+        NEGATIVES: "write them with '-' in front",
+        QUANTITIES: "leave out what stands beside the numbers",
+        RATIOS: "make numbers of them",
     }
     if kind == THOUSANDS:
         decimal = f" and decimal to {marks[-1]!r}" if marks[-1] == "," != marks[0] else ""

@@ -15,10 +15,10 @@ FEWEST = 10
 def is_index(name: str) -> bool:
     """Whether a column has no name, or one that pandas gives the index of its rows.
 
-    >>> [is_index(name) for name in ("", "Unnamed: 0", "__index_level_0__", "index")]
-    [True, True, True, False]
+    >>> [is_index(name) for name in ("", "Unnamed: 0", "Unnamed: 0.1", "__index_level_0__", "index")]
+    [True, True, True, True, False]
     """
-    return re.fullmatch(r"|Unnamed: \d+|__index_level_\d+__", name) is not None
+    return re.fullmatch(r"|Unnamed: \d+(\.\d+)*|__index_level_\d+__", name) is not None
 
 
 def counts_rows(values: NDArray[Any]) -> bool:

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 WIDTHS = {"BOOLEAN": 1, "INT32": 4, "FLOAT": 4, "INT64": 8, "DOUBLE": 8, "INT96": 12}
 """Bytes of a value; text and whatever else is not of a fixed width begins with a place of 4."""
+ROWS = 256
+"""Rows that are unpacked at a time where a value may be of any size."""
 
 
 def read_parquet(path: Path, layout: Layout) -> tuple[pa.Table, list[str]]:
@@ -33,6 +35,8 @@ def read_parquet(path: Path, layout: Layout) -> tuple[pa.Table, list[str]]:
         if size <= layout.limit:
             # text as it is packed, every value once: a small file may repeat a long one
             packed = [field.name for field in schema if is_text(field.type)]
+            size += _of_no_fixed_size(path, schema, layout.limit)
+        if size <= layout.limit:
             table = parquet.read_table(path, partitioning=None, read_dictionary=packed)
             size += sum(_repeated(column) for column in table.columns if pa.types.is_dictionary(column.type))
         if size <= layout.limit:
@@ -40,12 +44,13 @@ def read_parquet(path: Path, layout: Layout) -> tuple[pa.Table, list[str]]:
                 if field.name in packed and pa.types.is_dictionary(field.type):
                     kind = schema.field(field.name).type
                     table = table.set_column(number, pa.field(field.name, kind), table.column(number).cast(kind))
-        index = (schema.pandas_metadata or {}).get("index_columns", [])
+        metadata = schema.pandas_metadata
     except (pa.ArrowException, OSError, ValueError, KeyError) as error:
         raise ValueError(f"{path} is no Parquet file or damaged: {reason(error)}") from error
     if size > layout.limit:
         raise too_large(path, size, layout.limit)
-    return table, [name for name in index if isinstance(name, str)]
+    index = metadata.get("index_columns") if isinstance(metadata, dict) else None
+    return table, [name for name in index if isinstance(name, str)] if isinstance(index, list) else []
 
 
 def _unpacked(metadata: pa.parquet.FileMetaData) -> int:
@@ -55,6 +60,23 @@ def _unpacked(metadata: pa.parquet.FileMetaData) -> int:
         for number in range(metadata.num_columns):
             column = metadata.row_group(group).column(number)
             size += max(column.total_uncompressed_size, column.num_values * WIDTHS.get(column.physical_type, 4))
+    return size
+
+
+def _of_no_fixed_size(path: Path, schema: pa.Schema, limit: int) -> int:
+    """Bytes of lists and whatever else may repeat a long value, read some rows at a time until they are too many."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    known = (is_text, pa.types.is_primitive, pa.types.is_decimal, pa.types.is_dictionary)
+    names = [field.name for field in schema if not any(is_known(field.type) for is_known in known)]
+    size = 0
+    if names:
+        with parquet.ParquetFile(path) as file:
+            for batch in file.iter_batches(ROWS, columns=names):
+                size += batch.nbytes
+                if size > limit:
+                    break
     return size
 
 

@@ -204,7 +204,10 @@ def test_missing_values_are_told(read, caplog):
     )
 
 
-@pytest.mark.parametrize("kind", ["csv.gz", "zeros", "text", "categories"])
+LONG = {"bytes": b"x" * 2**14, "lists": ["x" * 2**14], "structs": {"k": "x" * 2**14}}
+
+
+@pytest.mark.parametrize("kind", ["csv.gz", "zeros", "text", "categories", *LONG])
 def test_what_is_too_large_when_it_is_unpacked(tmp_path, kind):
     """Files of some kB that would take a GiB; the limit is 16 MiB."""
     path = tmp_path / ("t.csv.gz" if kind == "csv.gz" else "t.parquet")
@@ -212,6 +215,8 @@ def test_what_is_too_large_when_it_is_unpacked(tmp_path, kind):
         path.write_bytes(gzip.compress(b"a,b\n" + b"0,0\n" * 2**20, 1))
     elif kind == "zeros":
         parquet.write_table(pa.table({"a": np.zeros(2**22)}), path)
+    elif kind in LONG:
+        parquet.write_table(pa.table({"a": [LONG[kind]] * 2**11, "b": range(2**11)}), path)
     else:
         values = pa.DictionaryArray.from_arrays(pa.array(np.zeros(1000, "int32")), ["x" * 2**20])
         parquet.write_table(pa.table({"a": values}), path, store_schema=kind == "categories")
@@ -219,6 +224,14 @@ def test_what_is_too_large_when_it_is_unpacked(tmp_path, kind):
     with pytest.raises(ValueError, match=r"GiB or more when it is unpacked, for which max_gib allows 0\.02") as error:
         read_table(path, Layout(max_gib=1 / 64))
     assert str(error.value).startswith(str(path))
+
+
+@pytest.mark.parametrize("metadata", ["[1]", "3", '{"index_columns": 3}', '{"index_columns": null}', "{}"])
+def test_metadata_that_pandas_would_not_write(tmp_path, metadata):
+    table = pa.table({"a": [1.5, 2.5]}).replace_schema_metadata({"pandas": metadata})
+    parquet.write_table(table, tmp_path / "t.parquet")
+    columns, left_out = read_table(tmp_path / "t.parquet")
+    assert (columns["a"].to_pylist(), left_out) == ([1.5, 2.5], [])
 
 
 def test_a_larger_limit_reads_it(tmp_path):
