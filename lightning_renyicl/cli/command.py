@@ -27,6 +27,8 @@ from lightning_renyicl.runs.exclusive import take
 from lightning_renyicl.runs.folder import RunFolder, default_path, find, of_a_folder
 from lightning_renyicl.runs.stored_configuration import (
     LINKED,
+    RUN,
+    WORDS,
     differences,
     save_arguments,
     stored_sections,
@@ -165,7 +167,7 @@ class RenyiCLI(LightningCLI):
         result = folder.result
         if result is None:
             return
-        folder.check_data(result)
+        folder.check_data(result, folder.path / "result.json", "finished")
         found = ", ".join(
             f"{name} {'not finite' if value is None else f'{value:.4f}'}" for name, value in result["metrics"].items()
         )
@@ -215,9 +217,26 @@ class RenyiCLI(LightningCLI):
         given, folder = self.config_init.fit.ckpt_path, self.folder.path.resolve()
         own = given is not None and Path(given).resolve().is_relative_to(folder)
         if latest is not None and (not own or restarted()):
-            check_parts(read_checkpoint(latest), str(latest))
             rank_zero_info(f"continuing {self.folder.path} from {latest.name}")
-            self.config_init.fit.ckpt_path = str(latest)
+            self.config_init.fit.ckpt_path, own = str(latest), True
+        path = self.config_init.fit.ckpt_path
+        if path is not None and path not in WORDS:
+            self._check_checkpoint(Path(path), own)
+
+    def _check_checkpoint(self, path: Path, own: bool) -> None:
+        """Refuses a checkpoint that the training cannot go on from.
+
+        Args:
+            path: the file.
+            own: whether it is one of the run itself.
+
+        Raises:
+            ValueError: parts are missing, or the data of a run of its own have changed.
+        """
+        checkpoint = read_checkpoint(path)
+        check_parts(checkpoint, str(path))
+        if own:
+            self.folder.check_data(checkpoint.get(RUN) or {}, path, "not finished")
 
     def after_fit(self) -> None:
         """Says what was asked for and not done."""

@@ -15,6 +15,7 @@ from lightning.pytorch.loggers import TensorBoardLogger
 
 from lightning_renyicl.atomic import write_text
 from lightning_renyicl.callbacks import AtomicCheckpointIO, EmbeddingWriter, LastCheckpoint, ResultJson
+from lightning_renyicl.provenance import fingerprints
 from lightning_renyicl.runs.folder import RunFolder
 from lightning_renyicl.runs.logger import ContinuedCSVLogger
 from lightning_renyicl.runs.stored_configuration import FITTED, RUN
@@ -22,6 +23,8 @@ from lightning_renyicl.runs.stored_configuration import FITTED, RUN
 
 class RunConfig(SaveConfigCallback):
     """Writes the resolved configuration into the run folder."""
+
+    _data: dict[str, Any] | None = None
 
     def save_config(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
         folder = Path(trainer.default_root_dir)
@@ -35,8 +38,11 @@ class RunConfig(SaveConfigCallback):
         write_text(folder / "config.yaml", self.parser.dump(config, skip_unset=False))
 
     def on_save_checkpoint(self, trainer: Trainer, pl_module: LightningModule, checkpoint: dict[str, Any]) -> None:
-        """Leaves what evaluations of the checkpoint need of its run, wherever it is copied to."""
-        checkpoint[RUN] = {"folder": str(trainer.default_root_dir), "callbacks": self._callbacks}
+        """Leaves what evaluations of the checkpoint need of its run, wherever it is copied to, and the data's files."""
+        if self._data is None and trainer.is_global_zero:  # which alone writes; a folder is read once
+            self._data = {"files": fingerprints(getattr(trainer.datamodule, "files", []))}  # type: ignore[attr-defined]
+        folder = str(trainer.default_root_dir)
+        checkpoint[RUN] = {"folder": folder, "callbacks": self._callbacks, "data": self._data}
 
     @cached_property
     def _callbacks(self) -> Any:

@@ -23,7 +23,9 @@ from lightning_renyicl.trust import OF_EVALUATIONS, Trust, names_in
 LINKED = ("in_features", "cardinalities")
 """What the data module says of itself and the module needs."""
 RUN = "run"
-"""Where a checkpoint keeps the run's folder and callbacks."""
+"""Where a checkpoint keeps the run's folder and callbacks, and digests of its data's files."""
+WORDS = ("last", "best", "hpc", "registry")
+"""What Lightning takes for a checkpoint's path, and which none is."""
 REMEDY = "--trust_checkpoint true takes whatever it names, and runs what its author wanted to be run"
 FITTED = "fitted"
 """What a data module learnt from training rows, and takes as an argument where a checkpoint has it."""
@@ -52,7 +54,7 @@ def stored_sections(args: list[str]) -> tuple[dict[str, Any], Path | None]:
         OSError: a file that cannot be read.
     """
     values = values_of(args, "--ckpt_path")
-    if not values or values[-1] in ("null", "last", "best", "hpc", "registry"):
+    if not values or values[-1] in ("null", *WORDS):
         return {}, None
     path, source = Path(values[-1]), f"--ckpt_path {values[-1]}"
     checkpoint = read_checkpoint(path, source)
