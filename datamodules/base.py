@@ -156,6 +156,13 @@ class SplitLoaders(LightningDataModule):
         return {"position": trained % self.trainer.num_training_batches if trained else 0}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Takes the place within the epoch from a checkpoint.
+
+        Raises:
+            ValueError: it says none.
+        """
+        if not isinstance(state_dict.get("position"), int):
+            raise ValueError(f"the checkpoint's part {type(self).__name__} has no position: it is incomplete")
         self._skip = state_dict["position"]
 
 

@@ -12,9 +12,11 @@ from lightning.pytorch import Callback, LightningModule, Trainer
 from lightning.pytorch.callbacks import Checkpoint, LearningRateMonitor
 from lightning.pytorch.cli import SaveConfigCallback
 from lightning.pytorch.loggers import TensorBoardLogger
+from lightning.pytorch.trainer.states import TrainerFn
 
 from lightning_renyicl.atomic import write_text
 from lightning_renyicl.callbacks import AtomicCheckpointIO, EmbeddingWriter, LastCheckpoint, ResultJson
+from lightning_renyicl.checkpoints import refuse_without
 from lightning_renyicl.provenance import fingerprints
 from lightning_renyicl.runs.folder import RunFolder
 from lightning_renyicl.runs.logger import ContinuedCSVLogger
@@ -44,9 +46,37 @@ class RunConfig(SaveConfigCallback):
         folder = str(trainer.default_root_dir)
         checkpoint[RUN] = {"folder": folder, "callbacks": self._callbacks, "data": self._data}
 
+    def on_load_checkpoint(self, trainer: Trainer, pl_module: LightningModule, checkpoint: dict[str, Any]) -> None:
+        """Refuses to go on from a checkpoint that lacks the state of a callback or of data which its run had, too."""
+        if trainer.state.fn != TrainerFn.FITTING:
+            return
+        run, data = checkpoint.get(RUN), trainer.datamodule  # type: ignore[attr-defined]
+        sections = run.get("callbacks") if isinstance(run, dict) else None
+        had = {_name(each) for each in (sections if isinstance(sections, list) else [sections])}
+        if isinstance(run, dict):
+            had.add(ResultJson.__name__)
+        lacking = [
+            f"callbacks.{name}"
+            for each in trainer.callbacks  # type: ignore[attr-defined]
+            if (name := type(each).__name__) in had
+            and not any(key.startswith(name) for key in checkpoint["callbacks"])
+            and each.state_dict()
+        ]
+        name = type(data).__name__
+        same = _name({"class_path": checkpoint.get("datamodule_hyper_parameters", {}).get("_class_path")}) == name
+        if same and name not in checkpoint and data.state_dict():
+            lacking.append(name)
+        refuse_without(lacking, str(trainer.ckpt_path))
+
     @cached_property
     def _callbacks(self) -> Any:
         return yaml.safe_load(self.parser.dump(self.config, skip_unset=False))["trainer"]["callbacks"]
+
+
+def _name(section: Any) -> str | None:
+    """The name of a section's class; None of what is no section."""
+    path = section.get("class_path") if isinstance(section, dict) else None
+    return path.rpartition(".")[2] if isinstance(path, str) else None
 
 
 def add_defaults(trainer: Any, subcommand: str, folder: RunFolder) -> list[Callback]:

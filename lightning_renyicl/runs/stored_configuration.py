@@ -62,7 +62,8 @@ def stored_sections(args: list[str]) -> tuple[dict[str, Any], Path | None]:
         check_parts(checkpoint, source)
     stored: dict[str, Any] = {}
     for section, key in (("model", "hyper_parameters"), ("data", "datamodule_hyper_parameters")):
-        arguments = plain_arguments(checkpoint.get(key), f"{source}: {key}")
+        arguments = with_current_names(dict(checkpoint.get(key, {})))
+        arguments.pop("_instantiator", None)
         if "_class_path" in arguments:
             stored[section] = {"class_path": arguments.pop("_class_path"), "init_args": arguments}
     for name in LINKED if "model" in stored else ():
@@ -79,19 +80,6 @@ def stored_sections(args: list[str]) -> tuple[dict[str, Any], Path | None]:
     if found:
         stored["trainer"] = {"callbacks": found}
     return stored, folder
-
-
-def plain_arguments(stored: Any, place: str) -> dict[str, Any]:
-    """A section's class and arguments as a checkpoint has them, by their present names, without what data tell.
-
-    Raises:
-        ValueError: something else than a dictionary.
-    """
-    if not isinstance(stored, (dict, NoneType)):
-        raise ValueError(f"{place} is no dictionary")
-    arguments: dict[str, Any] = with_current_names(dict(stored or {}))
-    arguments.pop("_instantiator", None)
-    return arguments
 
 
 def stored_callbacks(checkpoint: dict[str, Any], path: Path, folder: Path | None) -> tuple[Any, str]:

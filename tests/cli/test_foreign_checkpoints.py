@@ -170,6 +170,51 @@ def test_a_training_does_not_start_anew_where_a_part_is_missing(command, edited,
     assert f".ckpt has no {part}: it is of weights alone, or incomplete, and a training cannot go on from it" in line
 
 
+EMPTY = {
+    "lr_schedulers": {"lr_schedulers": []},
+    "lr_schedulers ": {"lr_schedulers": [{}]},
+    "optimizer_states": {"optimizer_states": [{}]},
+    "callbacks.OnlineProbe, callbacks.ResultJson": {"callbacks": {}},
+    "callbacks.OnlineProbe": {"callbacks": {"OnlineProbe": {}}},
+    "loops.fit_loop": {"loops": {"fit_loop": 3}},
+}
+OF_ANOTHER_TYPE = {
+    "state_dict is no dictionary": {"state_dict": 3},
+    "callbacks is no dictionary": {"callbacks": 3},
+    "callbacks.OnlineProbe is no dictionary": {"callbacks": {"OnlineProbe": 3}},
+    "lr_schedulers is no list": {"lr_schedulers": 3},
+    "hyper_parameters is no dictionary": {"hyper_parameters": 3},
+    "FakeTable is no dictionary": {"FakeTable": 3},
+}
+
+
+@pytest.mark.parametrize("missing", EMPTY)
+def test_nor_where_it_is_empty(command, edited, fake, missing):
+    path = edited(lambda content: content.update(EMPTY[missing]))
+    outcome = command("fit", "--config", fake, "--ckpt_path", path, "--trainer.max_epochs", 5)
+    assert outcome.code == 2
+    assert f"x.ckpt has no {missing.strip()}: it is of weights alone, or incomplete" in outcome.err.splitlines()[-1]
+        f"x.ckpt has no {missing.strip()}: it is of weights alone, or incomplete, and" in outcome.err.splitlines()[-1]
+    )
+
+
+def test_nor_where_that_of_the_data_is_missing(command, edited, fake):
+    path = edited(lambda content: content.pop("FakeTable"))
+    outcome = command("fit", "--config", fake, "--ckpt_path", path, "--trainer.max_epochs", 5)
+    assert outcome.code == 2
+    assert "x.ckpt has no FakeTable: it is of weights alone, or incomplete" in outcome.err.splitlines()[-1]
+
+
+@pytest.mark.parametrize("kind", ["fit", "predict"])
+def test_a_part_of_another_type(command, edited, kind):
+    for said, part in OF_ANOTHER_TYPE.items():
+        outcome = command(kind, "--ckpt_path", edited(lambda content, part=part: content.update(part)))
+        assert (outcome.code, outcome.err.splitlines()[1:]) == (2, [])
+        assert outcome.err.endswith(f"x.ckpt: {said}\n")
+    outcome = command(kind, "--ckpt_path", edited(lambda content: content.pop("state_dict")))
+    assert outcome.err.endswith("x.ckpt has no state_dict, and so no weights\n")
+
+
 def flipped(content):
     middle = len(content) // 2
     return content[:middle] + bytes(byte ^ 0xFF for byte in content[middle : middle + 8]) + content[middle + 8 :]
