@@ -15,7 +15,7 @@ from lightning.pytorch.loggers import TensorBoardLogger
 from lightning.pytorch.trainer.states import TrainerFn
 
 from lightning_renyicl.atomic import write_text
-from lightning_renyicl.callbacks import AtomicCheckpointIO, EmbeddingWriter, LastCheckpoint, ResultJson
+from lightning_renyicl.callbacks import AtomicCheckpointIO, EmbeddingWriter, EndAtOnce, LastCheckpoint, ResultJson
 from lightning_renyicl.checkpoints import refuse_without
 from lightning_renyicl.provenance import fingerprints
 from lightning_renyicl.runs.folder import RunFolder
@@ -102,6 +102,7 @@ def add_defaults(trainer: Any, subcommand: str, folder: RunFolder) -> list[Callb
     own = trainer.callbacks if isinstance(trainer.callbacks, list) else [trainer.callbacks]
     trainer.callbacks = [each for each in own if each is not None and not isinstance(each, Checkpoint)]
     trainer.enable_checkpointing = False
+    callbacks.append(EndAtOnce())
     if subcommand == "predict":
         callbacks.append(EmbeddingWriter())
     return callbacks

@@ -7,12 +7,15 @@ import errno
 import json
 import os
 import resource
+import signal
 
 import pytest
 import torch
 
 from lightning_renyicl.callbacks import AtomicCheckpointIO
 from lightning_renyicl.checkpoints import before
+from lightning_renyicl.evaluation import OnlineProbe
+from lightning_renyicl.modules import TabularModule
 from lightning_renyicl.runs.exclusive import take
 
 TERMINATED = """
@@ -46,6 +49,35 @@ def test_sigterm(process, command, fake, tmp_path, devices):
     if devices == 1:
         assert command("fit", "--config", fake).code == 0
         assert (run / "result.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("kind", "owner", "hook"),
+    [
+        ("predict", TabularModule, "predict_step"),
+        ("validate", OnlineProbe, "on_validation_epoch_end"),  # after the last batch
+        ("test", OnlineProbe, "on_test_epoch_end"),
+    ],
+)
+def test_sigterm_while_evaluating(command, checkpoint, tmp_path, monkeypatch, kind, owner, hook):
+    calls = []
+    original = getattr(owner, hook)
+
+    def terminate(self, *args):
+        calls.append(hook)
+        if kind != "predict" or len(calls) == 2:  # when the file has been begun
+            assert kind != "predict" or len(list((tmp_path / "run/predict").glob("embeddings.*.part.parquet"))) == 1
+            os.kill(os.getpid(), signal.SIGTERM)
+        return original(self, *args)
+
+    monkeypatch.setattr("lightning_renyicl.callbacks.embedding_writer.GROUP", 1)
+    monkeypatch.setattr(owner, hook, terminate)
+    handler = signal.getsignal(signal.SIGTERM)
+    outcome = command(kind, "--ckpt_path", checkpoint, "--trainer.default_root_dir", "run")
+    assert outcome.code == 143
+    assert len(calls) <= 2
+    assert {path.name for path in (tmp_path / "run" / kind).iterdir()} <= {"config.yaml"}
+    assert signal.getsignal(signal.SIGTERM) == handler
 
 
 def test_a_second_command_in_the_folder(command, fake, tmp_path):
