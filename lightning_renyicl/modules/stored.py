@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from textwrap import shorten
 from typing import Any
 
 import torch
@@ -61,6 +62,9 @@ class StoredModule(LightningModule):
             if not trust_checkpoint:
                 trust = Trust(str(path), "trust_checkpoint=True takes whatever it names, and runs it")
                 trust.check(section, None, "the module")
+                found = trust.class_of(section["class_path"], "the module")
+                if not issubclass(found, cls):
+                    raise ValueError(f"{path} holds {found.__name__}, which is no {cls.__name__}")
             module = cls._made_of({**section, "init_args": {**stored, **arguments}}, path)
         else:  # of a trainer in Python
             module = cls(**{**stored, **arguments})
@@ -79,7 +83,7 @@ class StoredModule(LightningModule):
         try:
             return parser.instantiate_classes(parser.parse_object({"module": section})).module
         except ArgumentError as error:
-            raise ValueError(f"{path} holds no {cls.__name__} that can be made: {error}") from error
+            raise ValueError(shorten(f"{path} holds no {cls.__name__} that can be made: {error}", 500)) from error
 
     def setup(self, stage: str) -> None:
         """Refuses a trainer that these modules don't work with."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import sys
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -12,7 +13,7 @@ import yaml
 
 from datamodules import FakeTable
 from lightning_renyicl.configuration import MOVED, RENAMED
-from lightning_renyicl.modules import ContrastiveModule, CriticModule, TabularModule
+from lightning_renyicl.modules import ContrastiveModule, CriticModule, TabularModule, VisionModule
 
 EVIL = {"class_path": "canary.Evil"}
 SAID = "which is no class of this project that belongs there: --trust_checkpoint true takes whatever it names"
@@ -134,6 +135,22 @@ class TestInPython:
             FakeTable.load_from_checkpoint(edited(data))
         assert not canary.exists()
 
+    def test_other_things_than_data(self, edited, tmp_path):
+        torch.save({"x": SimpleNamespace()}, tmp_path / "code.ckpt")
+        torch.save([1], tmp_path / "list.ckpt")
+        said = {
+            tmp_path / "code.ckpt": r"code\.ckpt holds types\.SimpleNamespace, which is code, where",
+            tmp_path / "list.ckpt": r"list\.ckpt is not a checkpoint of Lightning$",
+            edited(lambda content: content.update(FakeTable=3), "3.ckpt"): r"3\.ckpt: FakeTable is no dictionary$",
+            edited(lambda content: content.update(FakeTable={}), "0.ckpt"): "the checkpoint's part FakeTable has no",
+            edited(lambda content: content.update(datamodule_hyper_parameters=3)): "hyper_parameters is no dictionary$",
+        }
+        for path, words in said.items():
+            with pytest.raises(ValueError, match=words):
+                FakeTable.load_from_checkpoint(path)
+        with pytest.raises(FileNotFoundError, match="none"):
+            FakeTable.load_from_checkpoint(tmp_path / "none.ckpt")
+
     def test_a_module_by_its_base(self, checkpoint):
         module = ContrastiveModule.load_from_checkpoint(checkpoint)
         assert type(module) is TabularModule
@@ -141,8 +158,17 @@ class TestInPython:
         assert ContrastiveModule.load_from_checkpoint(checkpoint, momentum=None, strict=False).momentum_target is None
 
     def test_another_module(self, checkpoint):
-        with pytest.raises(ValueError, match=r"last\.ckpt holds no CriticModule that can be made"):
-            CriticModule.load_from_checkpoint(checkpoint)
+        for other in (CriticModule, VisionModule):
+            with pytest.raises(ValueError, match=rf"last\.ckpt holds TabularModule, which is no {other.__name__}$"):
+                other.load_from_checkpoint(checkpoint)
+
+    @pytest.mark.parametrize("change", [{"objective": 3}, {"unknown": 1}, {"_class_path": "datamodules.FakeTable"}])
+    def test_a_module_that_cannot_be_made(self, edited, change):
+        path = edited(lambda content: content["hyper_parameters"].update(change))
+        with pytest.raises(ValueError, match=r"x\.ckpt holds ") as caught:
+            TabularModule.load_from_checkpoint(path)
+        assert len(str(caught.value).splitlines()) == 1
+        assert len(str(caught.value)) < 600
 
     def test_old_names(self, edited, monkeypatch):
         def age(content):
@@ -228,8 +254,9 @@ class TestDamaged:
             outcome = command(kind, "--ckpt_path", "x.ckpt")
             assert outcome.code == 2
             assert "error: --ckpt_path x.ckpt is not a checkpoint, or is damaged: " in outcome.err
-        with pytest.raises(ValueError, match=r"x\.ckpt is not a checkpoint, or is damaged"):
-            TabularModule.load_from_checkpoint(tmp_path / "x.ckpt")
+        for of_it in (TabularModule, FakeTable):
+            with pytest.raises(ValueError, match=r"x\.ckpt is not a checkpoint, or is damaged"):
+                of_it.load_from_checkpoint(tmp_path / "x.ckpt")
 
     def test_a_run_goes_on_from_the_one_before(self, command, checkpoint, trained, fake, tmp_path, damage, recwarn):
         shutil.copytree(trained, tmp_path / "mine")
