@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import zipfile
 import zlib
 from pathlib import Path
@@ -21,6 +22,7 @@ KINDS = {
     "lr_schedulers": list,
 }
 """The types of a checkpoint's parts."""
+_NESTED = ("hyper_parameters", "datamodule_hyper_parameters", "run")
 
 
 def before(path: Path) -> Path:
@@ -67,6 +69,11 @@ def read_checkpoint(path: Path, called: str | None = None, map_location: Any = "
         _check_kind(checkpoint.get(part, kind()), kind, f"{called}: {part}")
     for name, state in checkpoint.get("callbacks", {}).items():
         _check_kind(state, dict, f"{called}: callbacks.{name}")
+    for part in _NESTED:
+        try:
+            json.dumps(checkpoint.get(part), skipkeys=True, default=str)
+        except (ValueError, RecursionError) as error:
+            raise ValueError(f"{called}: {part} refers to itself, or is nested too deeply") from error
     data = str(checkpoint.get("datamodule_hyper_parameters", {}).get("_class_path")).rpartition(".")[2]
     _check_kind(checkpoint.get(data, {}), dict, f"{called}: {data}")
     return checkpoint

@@ -13,6 +13,7 @@ from lightning.pytorch.callbacks import Checkpoint, LearningRateMonitor
 from lightning.pytorch.cli import SaveConfigCallback
 from lightning.pytorch.loggers import TensorBoardLogger
 from lightning.pytorch.trainer.states import TrainerFn
+from lightning.pytorch.utilities.model_helpers import is_overridden
 
 from lightning_renyicl.atomic import write_text
 from lightning_renyicl.callbacks import AtomicCheckpointIO, EmbeddingWriter, EndAtOnce, LastCheckpoint, ResultJson
@@ -86,8 +87,14 @@ def add_defaults(trainer: Any, subcommand: str, folder: RunFolder) -> list[Callb
         trainer: the section ``trainer`` with its classes instantiated; changed in place.
         subcommand: fit, validate, test or predict.
         folder: the run folder.
+
+    Raises:
+        ValueError: a callback stands twice in the configuration.
     """
+    own = trainer.callbacks if isinstance(trainer.callbacks, list) else [trainer.callbacks]
+    own = [each for each in own if each is not None]
     callbacks: list[Callback] = [ResultJson()]
+    refuse_twice([*own, *callbacks])
     if subcommand == "fit":
         if trainer.logger in (None, True):
             path = str(folder.path)
@@ -99,13 +106,22 @@ def add_defaults(trainer: Any, subcommand: str, folder: RunFolder) -> list[Callb
             trainer.plugins = with_checkpoint_io(trainer.plugins, folder.checkpoint)
         return callbacks
     trainer.logger = trainer.logger or False
-    own = trainer.callbacks if isinstance(trainer.callbacks, list) else [trainer.callbacks]
-    trainer.callbacks = [each for each in own if each is not None and not isinstance(each, Checkpoint)]
+    trainer.callbacks = [each for each in own if not isinstance(each, Checkpoint)]
     trainer.enable_checkpointing = False
     callbacks.append(EndAtOnce())
     if subcommand == "predict":
         callbacks.append(EmbeddingWriter())
     return callbacks
+
+
+def refuse_twice(callbacks: list[Callback]) -> None:
+    """Raises ValueError if two callbacks would keep their state in one place of a checkpoint."""
+    seen: set[str] = set()
+    for each in callbacks:
+        if is_overridden("state_dict", each, Callback):
+            if each.state_key in seen:
+                raise ValueError(f"{type(each).__name__} stands twice in trainer.callbacks: leave one out")
+            seen.add(each.state_key)
 
 
 def with_checkpoint_io(plugins: Any, kept: Path) -> list[Any]:

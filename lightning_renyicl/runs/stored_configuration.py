@@ -121,7 +121,7 @@ def named_by_user(args: list[str]) -> set[str]:
         if os.path.isfile(value) and value.endswith((".yaml", ".yml")):
             names.update(names_in(read_configuration(value)))
         else:
-            with suppress(yaml.YAMLError, ValueError):
+            with suppress(yaml.YAMLError, ValueError, RecursionError):
                 names.update(names_in(with_current_names(yaml.safe_load(value))))
     return names
 

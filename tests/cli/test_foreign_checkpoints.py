@@ -89,6 +89,12 @@ def test_forged_callbacks(command, edited, canary, kind):
     assert canary.exists()
 
 
+def test_a_flag_that_refers_to_itself(command, checkpoint):
+    outcome = command("test", "--ckpt_path", checkpoint, "--data", "&a [*a]")
+    assert outcome.code == 2
+    assert len(outcome.err.splitlines()) == 1
+
+
 def test_what_the_command_names_is_taken(command, edited, canary):
     flags = ("--trainer.callbacks+", "canary.Evil", "--trainer.default_root_dir", "mine")
     assert command("test", "--ckpt_path", edited(callbacks), *flags).code == 0
@@ -111,7 +117,8 @@ def test_a_configuration_beside_a_checkpoint(command, edited, canary, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "content", [b"", b"words", b"trainer: 3", b"trainer: [", b"\xff\x00", b"- 1", b"trainer: {callbacks: 7}"]
+    "content",
+    [b"", b"words", b"trainer: 3", b"trainer: [", b"\xff\x00", b"- 1", b"trainer: {callbacks: 7}", b"a: &a [*a]"],
 )
 def test_a_damaged_configuration_beside_a_checkpoint(command, edited, tmp_path, content):
     (tmp_path / "run/checkpoints").mkdir(parents=True)
@@ -212,6 +219,14 @@ OF_ANOTHER_TYPE = {
     "hyper_parameters is no dictionary": {"hyper_parameters": 3},
     "FakeTable is no dictionary": {"FakeTable": 3},
 }
+
+
+@pytest.mark.parametrize("part", ["hyper_parameters", "datamodule_hyper_parameters", "run"])
+def test_a_part_that_refers_to_itself(command, edited, part):
+    path = edited(lambda content: content[part].update(views=content[part]))
+    outcome = command("test", "--ckpt_path", path)
+    assert outcome.code == 2
+    assert outcome.err == f"error: --ckpt_path {path}: {part} refers to itself, or is nested too deeply\n"
 
 
 @pytest.mark.parametrize("missing", EMPTY)
