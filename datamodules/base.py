@@ -15,7 +15,7 @@ from torch.utils.data import DataLoader, Dataset
 from datamodules.augmentations.base import Augmentation, fits
 from datamodules.sampler import BatchIndices
 from datamodules.seeding import generator_at
-from datamodules.stored import class_at, make
+from datamodules.stored import class_at, make, part, read
 
 Split = Literal["train", "val", "test"]
 
@@ -80,10 +80,11 @@ class SplitLoaders(LightningDataModule):
             arguments: arguments in place of the checkpoint's.
 
         Raises:
-            ValueError: a checkpoint that holds other data, or names classes that are not of this package.
+            ValueError: a checkpoint that is damaged or holds other data, or names classes that are not of this package.
+            OSError: a file that cannot be read.
         """
-        checkpoint = torch.load(checkpoint_path, weights_only=True, map_location="cpu", mmap=True)
-        stored = dict(checkpoint.get(cls.CHECKPOINT_HYPER_PARAMS_KEY) or {})
+        checkpoint = read(Path(checkpoint_path))
+        stored = part(checkpoint, cls.CHECKPOINT_HYPER_PARAMS_KEY, checkpoint_path)
         found = class_at(stored.get("_class_path"), checkpoint_path)
         if not issubclass(found, cls):
             raise ValueError(f"{checkpoint_path} holds {found.__name__}, which is no {cls.__name__}")
@@ -91,7 +92,7 @@ class SplitLoaders(LightningDataModule):
         section = {"class_path": stored["_class_path"], "init_args": {**own, **arguments}}
         data = make(section, checkpoint_path)
         if found.__qualname__ in checkpoint:
-            data.load_state_dict(checkpoint[found.__qualname__])
+            data.load_state_dict(part(checkpoint, found.__qualname__, checkpoint_path))
         return data
 
     @property
@@ -156,6 +157,13 @@ class SplitLoaders(LightningDataModule):
         return {"position": trained % self.trainer.num_training_batches if trained else 0}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Takes the place within the epoch from a checkpoint.
+
+        Raises:
+            ValueError: it says none.
+        """
+        if not isinstance(state_dict.get("position"), int):
+            raise ValueError(f"the checkpoint's part {type(self).__name__} has no position: it is incomplete")
         self._skip = state_dict["position"]
 
 

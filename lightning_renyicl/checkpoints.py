@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import zipfile
 import zlib
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,17 @@ import torch
 
 TO_GO_ON = ("state_dict", "optimizer_states", "lr_schedulers", "loops", "callbacks")
 """What a training needs to go on where it stopped."""
+KINDS = {
+    "state_dict": dict,
+    "hyper_parameters": dict,
+    "datamodule_hyper_parameters": dict,
+    "callbacks": dict,
+    "loops": dict,
+    "optimizer_states": list,
+    "lr_schedulers": list,
+}
+"""The types of a checkpoint's parts."""
+_NESTED = ("hyper_parameters", "datamodule_hyper_parameters", "run")
 
 
 def before(path: Path) -> Path:
@@ -38,7 +49,7 @@ def read_checkpoint(path: Path, called: str | None = None, map_location: Any = "
         map_location: device of its tensors.
 
     Raises:
-        ValueError: a file that is damaged, holds other types, or is not a checkpoint of Lightning.
+        ValueError: a file that is damaged, holds other types, or is not a checkpoint of Lightning with its weights.
         OSError: a file that cannot be read.
     """
     called = called or str(path)
@@ -52,21 +63,57 @@ def read_checkpoint(path: Path, called: str | None = None, map_location: Any = "
         raise ValueError(f"{called} is not a checkpoint that loads safely: {culprit(error)}") from error
     if not isinstance(checkpoint, dict) or "pytorch-lightning_version" not in checkpoint:
         raise ValueError(f"{called} is not a checkpoint of Lightning")
+    if "state_dict" not in checkpoint:
+        raise ValueError(f"{called} has no state_dict, and so no weights")
+    for part, kind in KINDS.items():
+        _check_kind(checkpoint.get(part, kind()), kind, f"{called}: {part}")
+    for name, state in checkpoint.get("callbacks", {}).items():
+        _check_kind(state, dict, f"{called}: callbacks.{name}")
+    for part in _NESTED:
+        try:
+            json.dumps(checkpoint.get(part), skipkeys=True, default=str)
+        except (ValueError, RecursionError) as error:
+            raise ValueError(f"{called}: {part} refers to itself, or is nested too deeply") from error
+    data = str(checkpoint.get("datamodule_hyper_parameters", {}).get("_class_path")).rpartition(".")[2]
+    _check_kind(checkpoint.get(data, {}), dict, f"{called}: {data}")
     return checkpoint
 
 
-def check_parts(checkpoint: dict[str, Any], called: str, parts: Iterable[str] = TO_GO_ON) -> None:
+def _check_kind(value: Any, kind: type, place: str) -> None:
+    if not isinstance(value, kind):
+        raise ValueError(f"{place} is no {'dictionary' if kind is dict else kind.__name__}")
+
+
+def check_parts(checkpoint: dict[str, Any], called: str) -> None:
     """Refuses a checkpoint that lacks parts, from which a training would start anew where they are missing.
+
+    Args:
+        checkpoint: what :func:`read_checkpoint` has read.
+        called: how messages call it.
 
     Raises:
         ValueError: the parts that are missing or empty.
     """
-    loops = checkpoint.get("loops")
-    lacking = [part for part in parts if part not in checkpoint]
-    if "loops" in checkpoint and not (isinstance(loops, dict) and loops.get("fit_loop")):
-        lacking.append("loops.fit_loop")
-    if not checkpoint.get("optimizer_states", True):
-        lacking.append("optimizer_states")
+    refuse_without([part for part in TO_GO_ON if part not in checkpoint], called)
+    fit_loop, optimizers = checkpoint["loops"].get("fit_loop"), checkpoint["optimizer_states"]
+    schedules, scheduled = checkpoint["lr_schedulers"], checkpoint.get("hyper_parameters", {}).get("scheduler")
+    empty = [f"callbacks.{name}" for name, state in checkpoint["callbacks"].items() if not state]
+    if not isinstance(fit_loop, dict) or not fit_loop:
+        empty.append("loops.fit_loop")
+    if not optimizers or not all(isinstance(each, dict) and each.get("param_groups") for each in optimizers):
+        empty.append("optimizer_states")
+    if (scheduled and not schedules) or not all(isinstance(each, dict) and each for each in schedules):
+        empty.append("lr_schedulers")
+    refuse_without(empty, called)
+
+
+def refuse_without(lacking: list[str], called: str) -> None:
+    """Raises ValueError if a checkpoint lacks any part.
+
+    Args:
+        lacking: names of the parts.
+        called: how the message calls the checkpoint.
+    """
     if lacking:
         raise ValueError(
             f"{called} has no {', '.join(lacking)}: it is of weights alone, or incomplete, and a training cannot go on "

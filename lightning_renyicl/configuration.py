@@ -41,13 +41,15 @@ def read_yaml(file: str | Path) -> Any:
     """The content of a YAML file, with classes and arguments by their present names.
 
     Raises:
-        ValueError: a file that is not YAML, which it names.
+        ValueError: a file that is not YAML, or whose YAML refers to itself, which it names.
         OSError: a file that cannot be read.
     """
     try:
         return with_current_names(yaml.load(Path(file).read_text(encoding="utf-8"), _LOADER))
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise ValueError(f"{file} is not YAML; mend or delete it: {error}") from error
+    except RecursionError:  # whose traceback is of a thousand lines
+        raise ValueError(f"{file} refers to itself, or is nested too deeply; mend or delete it") from None
 
 
 def read_configuration(file: str | Path) -> dict[str, Any]:

@@ -52,6 +52,20 @@ class TestFingerprints:
         found = provenance.fingerprints([tmp_path / "images"])[str(tmp_path / "images")]
         assert found["size"] == 7
         assert found["sha256"] == hashlib.sha256(b"a.png 4\nb/2.png 3").hexdigest()
+        assert found["content"] == hashlib.sha256(b"one.two").hexdigest()
+
+    def test_of_an_empty_folder(self, tmp_path):
+        found = provenance.fingerprint(tmp_path)
+        assert (found["size"], found["content"]) == (0, hashlib.sha256(b"").hexdigest())
+
+    def test_of_a_large_folder(self, tmp_path, monkeypatch):
+        """Every second file is read, the first two bytes and the last."""
+        monkeypatch.setattr(provenance, "MOST_FILES", 2)
+        monkeypatch.setattr(provenance, "MOST_BYTES", 4)
+        monkeypatch.setattr(provenance, "END", 1)
+        for name in "abc":
+            write(tmp_path / name, b"12345")
+        assert provenance.fingerprint(tmp_path)["content"] == hashlib.sha256(b"125125").hexdigest()
 
     def test_of_nothing(self):
         assert provenance.fingerprints([]) == {}
@@ -164,6 +178,25 @@ class TestChangedFolder:
     def test_one_less(self, folder, result):
         (folder / "dog" / "2.png").unlink()
         assert provenance.changed_files(result) == [f"{folder} has changed"]
+
+    def test_other_content(self, folder, result):
+        """Of the same size and time."""
+        write(folder / "dog" / "2.png", b"124")
+        assert provenance.changed_files(result) == [f"{folder} has changed"]
+
+    def test_exchanged_classes(self, folder):
+        write(folder / "cat" / "1.png", b"abcde")
+        write(folder / "dog" / "1.png", b"12345")
+        (folder / "dog" / "2.png").unlink()
+        result = recorded(folder)
+        for old, new in (("cat", "x"), ("dog", "cat"), ("x", "dog")):
+            (folder / old).rename(folder / new)
+        assert provenance.changed_files(result) == [f"{folder} has changed"]
+
+    def test_a_result_of_an_earlier_version_has_names_and_sizes(self, folder, result):
+        del result["data"]["files"][str(folder)]["content"]
+        write(folder / "dog" / "2.png", b"124")
+        assert provenance.changed_files(result) == []
 
     def test_an_empty_folder_is_nothing(self, folder, result):
         (folder / "bird").mkdir()

@@ -7,11 +7,12 @@ from lightning_renyicl.callbacks.last_checkpoint import AtomicCheckpointIO, Last
 from lightning_renyicl.callbacks.replay_recorder import ReplayRecorder
 from lightning_renyicl.callbacks.result_json import ResultJson
 from lightning_renyicl.callbacks.step_timer import StepTimer
-from lightning_renyicl.callbacks.termination import Termination
+from lightning_renyicl.callbacks.termination import EndAtOnce, Termination
 
 __all__ = [
     "AtomicCheckpointIO",
     "EmbeddingWriter",
+    "EndAtOnce",
     "InformationError",
     "InformationEstimate",
     "LastCheckpoint",

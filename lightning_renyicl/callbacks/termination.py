@@ -1,4 +1,4 @@
-"""All processes of a training stop at the same step."""
+"""What SIGTERM does: all processes of a training stop at the same step, an evaluation ends at once."""
 
 from __future__ import annotations
 
@@ -43,3 +43,39 @@ class Termination(Callback):
         dist.broadcast(self._answer, src=0)
         if before is not None and before.item():
             raise SIGTERMException
+
+
+class EndAtOnce(Callback):
+    """Lets SIGTERM end an evaluation or a prediction wherever it is.
+
+    Lightning's own handler makes a note, at which predictions never look, nor evaluations after their last batch, when
+    protocols do their work.
+    """
+
+    def on_validation_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        self._begin(trainer)
+
+    def on_test_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        self._begin(trainer)
+
+    def on_predict_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        self._begin(trainer)
+
+    @staticmethod
+    def _begin(trainer: Trainer) -> None:
+        """Takes the signal from here on, until the trainer puts back what was there before it.
+
+        Raises:
+            SIGTERMException: it has come before.
+        """
+
+        def end(number: int, _: Any) -> None:
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)  # nothing else interrupts the end
+            if trainer.strategy.launcher is not None:
+                trainer.strategy.launcher.kill(number)
+            raise SIGTERMException
+
+        if trainer.received_sigterm:
+            raise SIGTERMException
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGTERM, end)

@@ -27,6 +27,8 @@ from lightning_renyicl.runs.exclusive import take
 from lightning_renyicl.runs.folder import RunFolder, default_path, find, of_a_folder
 from lightning_renyicl.runs.stored_configuration import (
     LINKED,
+    RUN,
+    WORDS,
     differences,
     save_arguments,
     stored_sections,
@@ -165,7 +167,7 @@ class RenyiCLI(LightningCLI):
         result = folder.result
         if result is None:
             return
-        folder.check_data(result)
+        folder.check_data(result, folder.path / "result.json", "finished")
         found = ", ".join(
             f"{name} {'not finite' if value is None else f'{value:.4f}'}" for name, value in result["metrics"].items()
         )
@@ -215,9 +217,28 @@ class RenyiCLI(LightningCLI):
         given, folder = self.config_init.fit.ckpt_path, self.folder.path.resolve()
         own = given is not None and Path(given).resolve().is_relative_to(folder)
         if latest is not None and (not own or restarted()):
-            check_parts(read_checkpoint(latest), str(latest))
             rank_zero_info(f"continuing {self.folder.path} from {latest.name}")
-            self.config_init.fit.ckpt_path = str(latest)
+            self.config_init.fit.ckpt_path, own = str(latest), True
+        path = self.config_init.fit.ckpt_path
+        if path is not None and path not in WORDS:
+            self._check_checkpoint(Path(path), own)
+
+    def _check_checkpoint(self, path: Path, own: bool) -> None:
+        """Refuses a checkpoint that the training cannot go on from.
+
+        Args:
+            path: the file.
+            own: whether it is one of the run itself, which may have ended without its result.
+
+        Raises:
+            ValueError: parts are missing, nothing is left to train, or the data of a run of its own have changed.
+        """
+        checkpoint = read_checkpoint(path)
+        check_parts(checkpoint, str(path))
+        if own:
+            self.folder.check_data(checkpoint.get(RUN) or {}, path, "not finished")
+        elif limit := reached(self.trainer, checkpoint):
+            raise ValueError(f"{path} has been trained to {limit} already: give a larger one to train on")
 
     def after_fit(self) -> None:
         """Says what was asked for and not done."""
@@ -227,6 +248,10 @@ class RenyiCLI(LightningCLI):
         """Keeps predictions out of memory: they are in the file."""
         self.config_init.predict.return_predictions = False
 
+    def after_predict(self) -> None:
+        """Refuses a prediction of nothing."""
+        self._check_batches(self.trainer.num_predict_batches)
+
     def after_validate(self) -> None:
         """Refuses an evaluation of nothing."""
         self._check_evaluation(self.trainer.num_val_batches)
@@ -235,12 +260,16 @@ class RenyiCLI(LightningCLI):
         """Refuses an evaluation of nothing."""
         self._check_evaluation(self.trainer.num_test_batches)
 
-    def _check_evaluation(self, batches: list[int | float]) -> None:
-        """Raises ValueError if there was no batch, or no score."""
+    def _check_batches(self, batches: list[int | float]) -> None:
+        """Raises ValueError if there was no batch."""
         if not sum(batches):
             raise ValueError(
                 f"{self.subcommand} had no batch: no sample is in its split, see data.held_out, or none left"
             )
+
+    def _check_evaluation(self, batches: list[int | float]) -> None:
+        """Raises ValueError if there was no batch, or no score."""
+        self._check_batches(batches)
         if not scores(self.trainer) and not self.trainer.fast_dev_run:  # type: ignore[attr-defined]
             named = [type(each).__name__ for each in self._own_callbacks]
             why = (
@@ -250,6 +279,15 @@ class RenyiCLI(LightningCLI):
                 f"{self.subcommand} found no score: {why}; --config configs/eval/features.yaml or "
                 "--trainer.callbacks OnlineProbe evaluates features"
             )
+
+
+def reached(trainer: Trainer, checkpoint: dict[str, Any]) -> str | None:
+    """The limit of a trainer that a checkpoint's training has reached, with its key; None if there is more to train."""
+    progress = checkpoint["loops"]["fit_loop"].get("epoch_progress", {})
+    epochs, steps = progress.get("current", {}).get("processed", 0), checkpoint.get("global_step", 0)
+    if trainer.max_epochs is not None and 0 <= trainer.max_epochs <= epochs:
+        return f"trainer.max_epochs {trainer.max_epochs}"
+    return f"trainer.max_steps {trainer.max_steps}" if 0 <= trainer.max_steps <= steps else None
 
 
 def restarted() -> bool:

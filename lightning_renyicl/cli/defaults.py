@@ -12,9 +12,13 @@ from lightning.pytorch import Callback, LightningModule, Trainer
 from lightning.pytorch.callbacks import Checkpoint, LearningRateMonitor
 from lightning.pytorch.cli import SaveConfigCallback
 from lightning.pytorch.loggers import TensorBoardLogger
+from lightning.pytorch.trainer.states import TrainerFn
+from lightning.pytorch.utilities.model_helpers import is_overridden
 
 from lightning_renyicl.atomic import write_text
-from lightning_renyicl.callbacks import AtomicCheckpointIO, EmbeddingWriter, LastCheckpoint, ResultJson
+from lightning_renyicl.callbacks import AtomicCheckpointIO, EmbeddingWriter, EndAtOnce, LastCheckpoint, ResultJson
+from lightning_renyicl.checkpoints import refuse_without
+from lightning_renyicl.provenance import fingerprints
 from lightning_renyicl.runs.folder import RunFolder
 from lightning_renyicl.runs.logger import ContinuedCSVLogger
 from lightning_renyicl.runs.stored_configuration import FITTED, RUN
@@ -22,6 +26,8 @@ from lightning_renyicl.runs.stored_configuration import FITTED, RUN
 
 class RunConfig(SaveConfigCallback):
     """Writes the resolved configuration into the run folder."""
+
+    _data: dict[str, Any] | None = None
 
     def save_config(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
         folder = Path(trainer.default_root_dir)
@@ -35,12 +41,43 @@ class RunConfig(SaveConfigCallback):
         write_text(folder / "config.yaml", self.parser.dump(config, skip_unset=False))
 
     def on_save_checkpoint(self, trainer: Trainer, pl_module: LightningModule, checkpoint: dict[str, Any]) -> None:
-        """Leaves what evaluations of the checkpoint need of its run, wherever it is copied to."""
-        checkpoint[RUN] = {"folder": str(trainer.default_root_dir), "callbacks": self._callbacks}
+        """Leaves what evaluations of the checkpoint need of its run, wherever it is copied to, and the data's files."""
+        if self._data is None and trainer.is_global_zero:  # which alone writes; a folder is read once
+            self._data = {"files": fingerprints(getattr(trainer.datamodule, "files", []))}  # type: ignore[attr-defined]
+        folder = str(trainer.default_root_dir)
+        checkpoint[RUN] = {"folder": folder, "callbacks": self._callbacks, "data": self._data}
+
+    def on_load_checkpoint(self, trainer: Trainer, pl_module: LightningModule, checkpoint: dict[str, Any]) -> None:
+        """Refuses to go on from a checkpoint that lacks the state of a callback or of data which its run had, too."""
+        if trainer.state.fn != TrainerFn.FITTING:
+            return
+        run, data = checkpoint.get(RUN), trainer.datamodule  # type: ignore[attr-defined]
+        sections = run.get("callbacks") if isinstance(run, dict) else None
+        had = {_name(each) for each in (sections if isinstance(sections, list) else [sections])}
+        if isinstance(run, dict):
+            had.add(ResultJson.__name__)
+        lacking = [
+            f"callbacks.{name}"
+            for each in trainer.callbacks  # type: ignore[attr-defined]
+            if (name := type(each).__name__) in had
+            and not any(key.startswith(name) for key in checkpoint["callbacks"])
+            and each.state_dict()
+        ]
+        name = type(data).__name__
+        same = _name({"class_path": checkpoint.get("datamodule_hyper_parameters", {}).get("_class_path")}) == name
+        if same and name not in checkpoint and data.state_dict():
+            lacking.append(name)
+        refuse_without(lacking, str(trainer.ckpt_path))
 
     @cached_property
     def _callbacks(self) -> Any:
         return yaml.safe_load(self.parser.dump(self.config, skip_unset=False))["trainer"]["callbacks"]
+
+
+def _name(section: Any) -> str | None:
+    """The name of a section's class; None of what is no section."""
+    path = section.get("class_path") if isinstance(section, dict) else None
+    return path.rpartition(".")[2] if isinstance(path, str) else None
 
 
 def add_defaults(trainer: Any, subcommand: str, folder: RunFolder) -> list[Callback]:
@@ -50,8 +87,14 @@ def add_defaults(trainer: Any, subcommand: str, folder: RunFolder) -> list[Callb
         trainer: the section ``trainer`` with its classes instantiated; changed in place.
         subcommand: fit, validate, test or predict.
         folder: the run folder.
+
+    Raises:
+        ValueError: a callback stands twice in the configuration.
     """
+    own = trainer.callbacks if isinstance(trainer.callbacks, list) else [trainer.callbacks]
+    own = [each for each in own if each is not None]
     callbacks: list[Callback] = [ResultJson()]
+    refuse_twice([*own, *callbacks])
     if subcommand == "fit":
         if trainer.logger in (None, True):
             path = str(folder.path)
@@ -63,12 +106,22 @@ def add_defaults(trainer: Any, subcommand: str, folder: RunFolder) -> list[Callb
             trainer.plugins = with_checkpoint_io(trainer.plugins, folder.checkpoint)
         return callbacks
     trainer.logger = trainer.logger or False
-    own = trainer.callbacks if isinstance(trainer.callbacks, list) else [trainer.callbacks]
-    trainer.callbacks = [each for each in own if each is not None and not isinstance(each, Checkpoint)]
+    trainer.callbacks = [each for each in own if not isinstance(each, Checkpoint)]
     trainer.enable_checkpointing = False
+    callbacks.append(EndAtOnce())
     if subcommand == "predict":
         callbacks.append(EmbeddingWriter())
     return callbacks
+
+
+def refuse_twice(callbacks: list[Callback]) -> None:
+    """Raises ValueError if two callbacks would keep their state in one place of a checkpoint."""
+    seen: set[str] = set()
+    for each in callbacks:
+        if is_overridden("state_dict", each, Callback):
+            if each.state_key in seen:
+                raise ValueError(f"{type(each).__name__} stands twice in trainer.callbacks: leave one out")
+            seen.add(each.state_key)
 
 
 def with_checkpoint_io(plugins: Any, kept: Path) -> list[Any]:

@@ -62,7 +62,7 @@ def _without_enumerations(value: Any) -> Any:
 
 def read_current_names() -> None:
     """Lets jsonargparse read configurations that were written when classes were elsewhere."""
-    set_loader("yaml", lambda text: with_current_names(_read_yaml(text)), exceptions=(yaml.YAMLError,))
+    set_loader("yaml", lambda text: with_current_names(_read_yaml(text)), exceptions=(yaml.YAMLError, RecursionError))
 
 
 def check_configurations(files: Iterable[str]) -> None:

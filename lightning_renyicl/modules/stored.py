@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from textwrap import shorten
 from typing import Any
 
 import torch
@@ -19,10 +20,12 @@ class StoredModule(LightningModule):
     """What all modules do with their checkpoints.
 
     A training that goes on from a checkpoint of another configuration takes from it what was learnt, and from its own
-    configuration the optimizer's values and the schedule, which is at the step that the checkpoint was at.
+    configuration the optimizer's values and the schedule, which is at the step that the checkpoint was at. Of what a
+    checkpoint doesn't say its values are, all are taken for others.
     """
 
-    _before: dict[str, Any] | None = None  # the checkpoint's arguments, of a training that goes on
+    _before: dict[str, Any] | None = None  # the checkpoint's arguments, of a training that goes on; {} if it has none
+    _stored: list[dict[str, Any]]  # the states of that checkpoint's optimizers
     _groups: list[dict[str, Any]]  # the optimizer's values before the checkpoint's take their place
 
     @classmethod
@@ -52,13 +55,16 @@ class StoredModule(LightningModule):
         """
         path = Path(checkpoint_path)
         checkpoint = read_checkpoint(path, map_location=map_location)
-        stored = with_current_names(dict(checkpoint.get("hyper_parameters") or {}))
+        stored = with_current_names(dict(checkpoint.get("hyper_parameters", {})))
         stored.pop("_instantiator", None)
         if "_class_path" in stored:
             section = {"class_path": stored.pop("_class_path"), "init_args": stored}
             if not trust_checkpoint:
                 trust = Trust(str(path), "trust_checkpoint=True takes whatever it names, and runs it")
                 trust.check(section, None, "the module")
+                found = trust.class_of(section["class_path"], "the module")
+                if not issubclass(found, cls):
+                    raise ValueError(f"{path} holds {found.__name__}, which is no {cls.__name__}")
             module = cls._made_of({**section, "init_args": {**stored, **arguments}}, path)
         else:  # of a trainer in Python
             module = cls(**{**stored, **arguments})
@@ -77,7 +83,7 @@ class StoredModule(LightningModule):
         try:
             return parser.instantiate_classes(parser.parse_object({"module": section})).module
         except ArgumentError as error:
-            raise ValueError(f"{path} holds no {cls.__name__} that can be made: {error}") from error
+            raise ValueError(shorten(f"{path} holds no {cls.__name__} that can be made: {error}", 500)) from error
 
     def setup(self, stage: str) -> None:
         """Refuses a trainer that these modules don't work with."""
@@ -92,23 +98,32 @@ class StoredModule(LightningModule):
         self._before = None
         if self._trainer is None or self._trainer.state.fn != TrainerFn.FITTING or not self.hparams:
             return
-        self._before = with_current_names(dict(checkpoint.get("hyper_parameters") or {}))
+        self._before = with_current_names(dict(checkpoint.get("hyper_parameters", {})))
         before, now = (_class(arguments.get("optimizer")) for arguments in (self._before, self.hparams))
         if self._before and before != now:
             raise ValueError(
                 f"model.optimizer is {now}, which cannot go on from the checkpoint's {before}: keep that class, or "
                 "train anew without --ckpt_path"
             )
+        self._stored = checkpoint.get("optimizer_states", [])
         if "lr" in self._changes():
             checkpoint["lr_schedulers"] = []
 
     def on_fit_start(self) -> None:
-        """Takes down the optimizer's values, which a checkpoint's are about to replace."""
-        self._groups = [
-            {name: value for name, value in group.items() if name != "params"}
-            for optimizer in self.trainer.optimizers
-            for group in optimizer.param_groups
-        ]
+        """Takes down the optimizer's values, which a checkpoint's are about to replace.
+
+        Raises:
+            ValueError: the checkpoint doesn't say which class of optimizer it has, and its values are of another one.
+        """
+        groups = [group for optimizer in self.trainer.optimizers for group in optimizer.param_groups]
+        self._groups = [{name: value for name, value in group.items() if name != "params"} for group in groups]
+        if self._before == {}:
+            stored = {name for state in self._stored for group in state["param_groups"] for name in group}
+            if other := sorted(stored.difference(*groups, ["initial_lr"])):
+                raise ValueError(
+                    f"model.optimizer is {_class(self.hparams.get('optimizer'))}, which has no {', '.join(other)}, as "
+                    "the checkpoint's has: give the class that it was trained with"
+                )
 
     def on_train_start(self) -> None:
         """Gives the optimizer the values of its own configuration where the checkpoint's are of another one."""
@@ -117,7 +132,7 @@ class StoredModule(LightningModule):
             return
         groups = [group for optimizer in self.trainer.optimizers for group in optimizer.param_groups]
         for group, own in zip(groups, self._groups, strict=True):
-            group.update({name: own[name] for name in changes if name in own})
+            group.update({name: value for name, value in own.items() if name in changes or not self._before})
             if "lr" in changes:
                 group["initial_lr"] = own.get("initial_lr", own["lr"])
         if "lr" not in changes:
@@ -128,8 +143,10 @@ class StoredModule(LightningModule):
 
     def _changes(self) -> list[str]:
         """The optimizer's arguments that the checkpoint has others of; ``lr`` also if its schedule is another."""
-        if not self._before:
+        if self._before is None:
             return []
+        if not self._before:
+            return ["lr"]
         before, now = (_arguments(arguments.get("optimizer")) for arguments in (self._before, self.hparams))
         changes = [name for name in now if name in before and before[name] != now[name]]
         if self._before.get("scheduler") != self.hparams.get("scheduler") and "lr" not in changes:

@@ -92,20 +92,24 @@ class RunFolder:
             raise ValueError(f"{file} is not a result file ({what}); delete it to run again")
         return dict(result)
 
-    def check_data(self, result: dict[str, Any]) -> None:
-        """Refuses to take a run for finished whose data files have changed since.
+    def check_data(self, record: dict[str, Any], file: Path, state: str) -> None:
+        """Refuses to take a run for finished, or to go on with it, whose data files have changed since.
+
+        Args:
+            record: what a result or a checkpoint says of the data.
+            file: where it says so, for messages.
+            state: how the run is called there, such as "finished".
 
         Raises:
-            ValueError: the files that have, or a result that says something else of them.
+            ValueError: the files that have, or a record that says something else of them.
         """
         try:
-            changed = changed_files(result)
+            changed = changed_files(record)
         except (LookupError, TypeError, AttributeError) as error:
-            file = self.path / "result.json"
-            raise ValueError(f"{file} is not a result file (data.files); delete it to run again") from error
+            raise ValueError(f"{file} is damaged (data.files); delete it to run again") from error
         if changed:
             raise ValueError(
-                f"{self.path} is finished, but {', '.join(changed[:3])} since: --fresh true trains again, and another "
+                f"{self.path} is {state}, but {', '.join(changed[:3])} since: --fresh true trains again, and another "
                 "--trainer.default_root_dir keeps both"
             )
 

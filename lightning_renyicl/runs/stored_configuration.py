@@ -23,7 +23,9 @@ from lightning_renyicl.trust import OF_EVALUATIONS, Trust, names_in
 LINKED = ("in_features", "cardinalities")
 """What the data module says of itself and the module needs."""
 RUN = "run"
-"""Where a checkpoint keeps the run's folder and callbacks."""
+"""Where a checkpoint keeps the run's folder and callbacks, and digests of its data's files."""
+WORDS = ("last", "best", "hpc", "registry")
+"""What Lightning takes for a checkpoint's path, and which none is."""
 REMEDY = "--trust_checkpoint true takes whatever it names, and runs what its author wanted to be run"
 FITTED = "fitted"
 """What a data module learnt from training rows, and takes as an argument where a checkpoint has it."""
@@ -52,7 +54,7 @@ def stored_sections(args: list[str]) -> tuple[dict[str, Any], Path | None]:
         OSError: a file that cannot be read.
     """
     values = values_of(args, "--ckpt_path")
-    if not values or values[-1] in ("null", "last", "best", "hpc", "registry"):
+    if not values or values[-1] in ("null", *WORDS):
         return {}, None
     path, source = Path(values[-1]), f"--ckpt_path {values[-1]}"
     checkpoint = read_checkpoint(path, source)
@@ -60,7 +62,8 @@ def stored_sections(args: list[str]) -> tuple[dict[str, Any], Path | None]:
         check_parts(checkpoint, source)
     stored: dict[str, Any] = {}
     for section, key in (("model", "hyper_parameters"), ("data", "datamodule_hyper_parameters")):
-        arguments = plain_arguments(checkpoint.get(key), f"{source}: {key}")
+        arguments = with_current_names(dict(checkpoint.get(key, {})))
+        arguments.pop("_instantiator", None)
         if "_class_path" in arguments:
             stored[section] = {"class_path": arguments.pop("_class_path"), "init_args": arguments}
     for name in LINKED if "model" in stored else ():
@@ -77,19 +80,6 @@ def stored_sections(args: list[str]) -> tuple[dict[str, Any], Path | None]:
     if found:
         stored["trainer"] = {"callbacks": found}
     return stored, folder
-
-
-def plain_arguments(stored: Any, place: str) -> dict[str, Any]:
-    """A section's class and arguments as a checkpoint has them, by their present names, without what data tell.
-
-    Raises:
-        ValueError: something else than a dictionary.
-    """
-    if not isinstance(stored, (dict, NoneType)):
-        raise ValueError(f"{place} is no dictionary")
-    arguments: dict[str, Any] = with_current_names(dict(stored or {}))
-    arguments.pop("_instantiator", None)
-    return arguments
 
 
 def stored_callbacks(checkpoint: dict[str, Any], path: Path, folder: Path | None) -> tuple[Any, str]:
@@ -131,7 +121,7 @@ def named_by_user(args: list[str]) -> set[str]:
         if os.path.isfile(value) and value.endswith((".yaml", ".yml")):
             names.update(names_in(read_configuration(value)))
         else:
-            with suppress(yaml.YAMLError, ValueError):
+            with suppress(yaml.YAMLError, ValueError, RecursionError):
                 names.update(names_in(with_current_names(yaml.safe_load(value))))
     return names
 

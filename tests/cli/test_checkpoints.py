@@ -100,12 +100,23 @@ def test_another_evaluation_goes_beside(command, tmp_path, checkpoint, caplog):
     assert not (tmp_path / "mine/predict-3").exists()
 
 
-@pytest.mark.parametrize(("kind", "limit"), [("test", "limit_test_batches"), ("validate", "limit_val_batches")])
-def test_an_evaluation_without_a_batch(command, checkpoint, kind, limit):
-    arguments = (f"--trainer.{limit}", "0", "--trainer.default_root_dir", "mine")
+@pytest.mark.parametrize("kind", ["validate", "test", "predict"])
+def test_an_evaluation_without_a_batch(command, checkpoint, kind):
+    arguments = (f"--trainer.limit_{kind.removesuffix('idate')}_batches", "0", "--trainer.default_root_dir", "mine")
     outcome = command(kind, "--ckpt_path", checkpoint, *arguments)
     assert outcome.code == 2
     assert f"error: {kind} had no batch: no sample is in its split" in outcome.err
+
+
+@pytest.mark.parametrize("limit", ["--trainer.max_epochs=4", "--trainer.max_steps=20"])
+def test_a_training_that_has_nothing_left_to_do(command, fake, checkpoint, tmp_path, limit):
+    arguments = ("--ckpt_path", checkpoint, "--trainer.max_epochs", 9, "--trainer.default_root_dir", "more")
+    outcome = command("fit", "--config", fake, *arguments, limit)
+    assert outcome.code == 2
+    assert outcome.err.splitlines()[-1] == (
+        f"error: {checkpoint} has been trained to {limit[2:].replace('=', ' ')} already: give a larger one to train on"
+    )
+    assert [path.name for path in (tmp_path / "more").iterdir()] == ["error.log"]
 
 
 def test_a_single_callback_on_the_command_line(command, tmp_path, checkpoint):

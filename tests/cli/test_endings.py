@@ -7,12 +7,15 @@ import errno
 import json
 import os
 import resource
+import signal
 
 import pytest
 import torch
 
 from lightning_renyicl.callbacks import AtomicCheckpointIO
 from lightning_renyicl.checkpoints import before
+from lightning_renyicl.evaluation import OnlineProbe
+from lightning_renyicl.modules import TabularModule
 from lightning_renyicl.runs.exclusive import take
 
 TERMINATED = """
@@ -46,6 +49,35 @@ def test_sigterm(process, command, fake, tmp_path, devices):
     if devices == 1:
         assert command("fit", "--config", fake).code == 0
         assert (run / "result.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("kind", "owner", "hook"),
+    [
+        ("predict", TabularModule, "predict_step"),
+        ("validate", OnlineProbe, "on_validation_epoch_end"),  # after the last batch
+        ("test", OnlineProbe, "on_test_epoch_end"),
+    ],
+)
+def test_sigterm_while_evaluating(command, checkpoint, tmp_path, monkeypatch, kind, owner, hook):
+    calls = []
+    original = getattr(owner, hook)
+
+    def terminate(self, *args):
+        calls.append(hook)
+        if kind != "predict" or len(calls) == 2:  # when the file has been begun
+            assert kind != "predict" or len(list((tmp_path / "run/predict").glob("embeddings.*.part.parquet"))) == 1
+            os.kill(os.getpid(), signal.SIGTERM)
+        return original(self, *args)
+
+    monkeypatch.setattr("lightning_renyicl.callbacks.embedding_writer.GROUP", 1)
+    monkeypatch.setattr(owner, hook, terminate)
+    handler = signal.getsignal(signal.SIGTERM)
+    outcome = command(kind, "--ckpt_path", checkpoint, "--trainer.default_root_dir", "run")
+    assert outcome.code == 143
+    assert len(calls) <= 2
+    assert {path.name for path in (tmp_path / "run" / kind).iterdir()} <= {"config.yaml"}
+    assert signal.getsignal(signal.SIGTERM) == handler
 
 
 def test_a_second_command_in_the_folder(command, fake, tmp_path):
@@ -138,26 +170,55 @@ def test_an_evaluation_in_a_read_only_folder(command, tmp_path, checkpoint, kind
     assert outcome.err == (f"error: [Errno 13] Permission denied (another --trainer.default_root_dir?): 'run/{kind}'\n")
 
 
-def test_data_that_changed_under_a_finished_run(command, configs, tmp_path):
+@pytest.fixture
+def own_table(command, configs, tmp_path):
+    """A run on a table of the user's own, and the table's rows."""
     rows = "\n".join(f"{i % 7},{i % 5},{'ab'[i % 2]}" for i in range(80))
     (tmp_path / "mine.csv").write_text(f"x,y,label\n{rows}\n")
     own = ["--data.file", "mine.csv", "--data.target", "label", "--data.batch_size", 16, "--trainer.max_epochs", 1]
     own += ["--model.backbone.widths", "[8, 8]", "--model.projector.widths", "[8, 4]"]
     own += ["--trainer.default_root_dir", "run", "--model.scheduler.warmup_epochs", 0]
-    assert command("fit", "--config", configs / "own_table.yaml", *own).code == 0
+
+    def _fit(*flags):
+        return command("fit", "--config", configs / "own_table.yaml", *own, *flags)
+
+    assert _fit().code == 0
+    return _fit, rows
+
+
+def test_data_that_changed_under_a_finished_run(own_table, tmp_path):
+    fit, rows = own_table
     result = (tmp_path / "run/result.json").read_text()
     (tmp_path / "mine.csv").touch()
-    assert command("fit", "--config", configs / "own_table.yaml", *own).code == 0  # the same bytes are the same data
+    assert fit().code == 0  # the same bytes are the same data
     (tmp_path / "mine.csv").write_text(f"x,y,label\n{rows.replace('3', '4')}\n")
-    outcome = command("fit", "--config", configs / "own_table.yaml", *own)
+    outcome = fit()
     assert outcome.code == 2
     assert outcome.err.splitlines()[-1] == (
         "error: run is finished, but mine.csv has changed since: --fresh true trains again, and another "
         "--trainer.default_root_dir keeps both"
     )
     assert (tmp_path / "run/result.json").read_text() == result
-    assert command("fit", "--config", configs / "own_table.yaml", *own, "--fresh", "true").code == 0
+    assert fit("--fresh", "true").code == 0
     assert json.loads(result)["data"] != json.loads((tmp_path / "run/result.json").read_text())["data"]
+
+
+def test_data_that_changed_under_an_unfinished_run(own_table, tmp_path):
+    fit, rows = own_table
+    (tmp_path / "run/result.json").unlink()
+    (tmp_path / "mine.csv").write_text(f"x,y,label\n{rows.replace('3', '4')}\n")
+    last = tmp_path / "run/checkpoints/last.ckpt"
+    for flags in ([], ["--ckpt_path", last]):
+        outcome = fit(*flags)
+        assert outcome.code == 2
+        assert outcome.err.splitlines()[-1] == (
+            "error: run is not finished, but mine.csv has changed since: --fresh true trains again, and another "
+            "--trainer.default_root_dir keeps both"
+        )
+    content = torch.load(last, weights_only=True)
+    del content["run"]["data"]  # as earlier versions
+    torch.save(content, last)
+    assert fit().code == 0
 
 
 def test_a_pickle_that_holds_code(command, fake, tmp_path):

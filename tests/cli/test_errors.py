@@ -34,6 +34,13 @@ MISTAKES = {
     "a folder": (lambda folder: (folder / BAD).mkdir(), ["--config", BAD], BAD),
     "no YAML": (write(BAD, "model: ["), ["--config", BAD], BAD),
     "no text": (write(BAD, b"\xff\xfe\x00model"), ["--config", BAD], BAD),
+    "YAML that refers to itself": (write(BAD, "a: &a [*a]"), ["--config", BAD], f"{BAD} refers to itself, or"),
+    "a flag that refers to itself": (None, ["--data", "&a [*a]"], "data: no class that fits here is named &a [*a]"),
+    "a probe twice": (
+        None,
+        ["--trainer.callbacks+=OnlineProbe"],
+        "error: OnlineProbe stands twice in trainer.callbacks: leave one out",
+    ),
     "no dictionary": (write(BAD, "just words\n"), ["--config", BAD], BAD),
     "no checkpoint": (None, ["--ckpt_path", "nowhere.ckpt"], "nowhere.ckpt: no such file"),
     "no checkpoint, with =": (None, ["--ckpt_path=nowhere.ckpt"], "nowhere.ckpt: no such file"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import sys
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -12,7 +13,7 @@ import yaml
 
 from datamodules import FakeTable
 from lightning_renyicl.configuration import MOVED, RENAMED
-from lightning_renyicl.modules import ContrastiveModule, CriticModule, TabularModule
+from lightning_renyicl.modules import ContrastiveModule, CriticModule, TabularModule, VisionModule
 
 EVIL = {"class_path": "canary.Evil"}
 SAID = "which is no class of this project that belongs there: --trust_checkpoint true takes whatever it names"
@@ -88,6 +89,12 @@ def test_forged_callbacks(command, edited, canary, kind):
     assert canary.exists()
 
 
+def test_a_flag_that_refers_to_itself(command, checkpoint):
+    outcome = command("test", "--ckpt_path", checkpoint, "--data", "&a [*a]")
+    assert outcome.code == 2
+    assert len(outcome.err.splitlines()) == 1
+
+
 def test_what_the_command_names_is_taken(command, edited, canary):
     flags = ("--trainer.callbacks+", "canary.Evil", "--trainer.default_root_dir", "mine")
     assert command("test", "--ckpt_path", edited(callbacks), *flags).code == 0
@@ -110,7 +117,8 @@ def test_a_configuration_beside_a_checkpoint(command, edited, canary, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "content", [b"", b"words", b"trainer: 3", b"trainer: [", b"\xff\x00", b"- 1", b"trainer: {callbacks: 7}"]
+    "content",
+    [b"", b"words", b"trainer: 3", b"trainer: [", b"\xff\x00", b"- 1", b"trainer: {callbacks: 7}", b"a: &a [*a]"],
 )
 def test_a_damaged_configuration_beside_a_checkpoint(command, edited, tmp_path, content):
     (tmp_path / "run/checkpoints").mkdir(parents=True)
@@ -134,6 +142,22 @@ class TestInPython:
             FakeTable.load_from_checkpoint(edited(data))
         assert not canary.exists()
 
+    def test_other_things_than_data(self, edited, tmp_path):
+        torch.save({"x": SimpleNamespace()}, tmp_path / "code.ckpt")
+        torch.save([1], tmp_path / "list.ckpt")
+        said = {
+            tmp_path / "code.ckpt": r"code\.ckpt holds types\.SimpleNamespace, which is code, where",
+            tmp_path / "list.ckpt": r"list\.ckpt is not a checkpoint of Lightning$",
+            edited(lambda content: content.update(FakeTable=3), "3.ckpt"): r"3\.ckpt: FakeTable is no dictionary$",
+            edited(lambda content: content.update(FakeTable={}), "0.ckpt"): "the checkpoint's part FakeTable has no",
+            edited(lambda content: content.update(datamodule_hyper_parameters=3)): "hyper_parameters is no dictionary$",
+        }
+        for path, words in said.items():
+            with pytest.raises(ValueError, match=words):
+                FakeTable.load_from_checkpoint(path)
+        with pytest.raises(FileNotFoundError, match="none"):
+            FakeTable.load_from_checkpoint(tmp_path / "none.ckpt")
+
     def test_a_module_by_its_base(self, checkpoint):
         module = ContrastiveModule.load_from_checkpoint(checkpoint)
         assert type(module) is TabularModule
@@ -141,8 +165,17 @@ class TestInPython:
         assert ContrastiveModule.load_from_checkpoint(checkpoint, momentum=None, strict=False).momentum_target is None
 
     def test_another_module(self, checkpoint):
-        with pytest.raises(ValueError, match=r"last\.ckpt holds no CriticModule that can be made"):
-            CriticModule.load_from_checkpoint(checkpoint)
+        for other in (CriticModule, VisionModule):
+            with pytest.raises(ValueError, match=rf"last\.ckpt holds TabularModule, which is no {other.__name__}$"):
+                other.load_from_checkpoint(checkpoint)
+
+    @pytest.mark.parametrize("change", [{"objective": 3}, {"unknown": 1}, {"_class_path": "datamodules.FakeTable"}])
+    def test_a_module_that_cannot_be_made(self, edited, change):
+        path = edited(lambda content: content["hyper_parameters"].update(change))
+        with pytest.raises(ValueError, match=r"x\.ckpt holds ") as caught:
+            TabularModule.load_from_checkpoint(path)
+        assert len(str(caught.value).splitlines()) == 1
+        assert len(str(caught.value)) < 600
 
     def test_old_names(self, edited, monkeypatch):
         def age(content):
@@ -170,6 +203,57 @@ def test_a_training_does_not_start_anew_where_a_part_is_missing(command, edited,
     assert f".ckpt has no {part}: it is of weights alone, or incomplete, and a training cannot go on from it" in line
 
 
+EMPTY = {
+    "lr_schedulers": {"lr_schedulers": []},
+    "lr_schedulers ": {"lr_schedulers": [{}]},
+    "optimizer_states": {"optimizer_states": [{}]},
+    "callbacks.OnlineProbe, callbacks.ResultJson": {"callbacks": {}},
+    "callbacks.OnlineProbe": {"callbacks": {"OnlineProbe": {}}},
+    "loops.fit_loop": {"loops": {"fit_loop": 3}},
+}
+OF_ANOTHER_TYPE = {
+    "state_dict is no dictionary": {"state_dict": 3},
+    "callbacks is no dictionary": {"callbacks": 3},
+    "callbacks.OnlineProbe is no dictionary": {"callbacks": {"OnlineProbe": 3}},
+    "lr_schedulers is no list": {"lr_schedulers": 3},
+    "hyper_parameters is no dictionary": {"hyper_parameters": 3},
+    "FakeTable is no dictionary": {"FakeTable": 3},
+}
+
+
+@pytest.mark.parametrize("part", ["hyper_parameters", "datamodule_hyper_parameters", "run"])
+def test_a_part_that_refers_to_itself(command, edited, part):
+    path = edited(lambda content: content[part].update(views=content[part]))
+    outcome = command("test", "--ckpt_path", path)
+    assert outcome.code == 2
+    assert outcome.err == f"error: --ckpt_path {path}: {part} refers to itself, or is nested too deeply\n"
+
+
+@pytest.mark.parametrize("missing", EMPTY)
+def test_nor_where_it_is_empty(command, edited, fake, missing):
+    path = edited(lambda content: content.update(EMPTY[missing]))
+    outcome = command("fit", "--config", fake, "--ckpt_path", path, "--trainer.max_epochs", 5)
+    assert outcome.code == 2
+    assert f"x.ckpt has no {missing.strip()}: it is of weights alone, or incomplete" in outcome.err.splitlines()[-1]
+
+
+def test_nor_where_that_of_the_data_is_missing(command, edited, fake):
+    path = edited(lambda content: content.pop("FakeTable"))
+    outcome = command("fit", "--config", fake, "--ckpt_path", path, "--trainer.max_epochs", 5)
+    assert outcome.code == 2
+    assert "x.ckpt has no FakeTable: it is of weights alone, or incomplete" in outcome.err.splitlines()[-1]
+
+
+@pytest.mark.parametrize("kind", ["fit", "predict"])
+def test_a_part_of_another_type(command, edited, kind):
+    for said, part in OF_ANOTHER_TYPE.items():
+        outcome = command(kind, "--ckpt_path", edited(lambda content, part=part: content.update(part)))
+        assert (outcome.code, outcome.err.splitlines()[1:]) == (2, [])
+        assert outcome.err.endswith(f"x.ckpt: {said}\n")
+    outcome = command(kind, "--ckpt_path", edited(lambda content: content.pop("state_dict")))
+    assert outcome.err.endswith("x.ckpt has no state_dict, and so no weights\n")
+
+
 def flipped(content):
     middle = len(content) // 2
     return content[:middle] + bytes(byte ^ 0xFF for byte in content[middle : middle + 8]) + content[middle + 8 :]
@@ -185,8 +269,9 @@ class TestDamaged:
             outcome = command(kind, "--ckpt_path", "x.ckpt")
             assert outcome.code == 2
             assert "error: --ckpt_path x.ckpt is not a checkpoint, or is damaged: " in outcome.err
-        with pytest.raises(ValueError, match=r"x\.ckpt is not a checkpoint, or is damaged"):
-            TabularModule.load_from_checkpoint(tmp_path / "x.ckpt")
+        for of_it in (TabularModule, FakeTable):
+            with pytest.raises(ValueError, match=r"x\.ckpt is not a checkpoint, or is damaged"):
+                of_it.load_from_checkpoint(tmp_path / "x.ckpt")
 
     def test_a_run_goes_on_from_the_one_before(self, command, checkpoint, trained, fake, tmp_path, damage, recwarn):
         shutil.copytree(trained, tmp_path / "mine")

@@ -16,7 +16,7 @@ BY_NAME = {
     "fit": ("before_fit", "Trainer.fit"),
     "validate": ("Trainer.validate", "after_validate"),
     "test": ("Trainer.test", "after_test"),
-    "predict": ("before_predict", "Trainer.predict"),
+    "predict": ("before_predict", "Trainer.predict", "after_predict"),
 }
 
 
@@ -61,6 +61,7 @@ def test_what_hooks_change_is_what_the_trainer_is_given(command, fake, checkpoin
     """``config_init`` is where the arguments of the trainer's methods come from."""
     given = {}
     monkeypatch.setattr(RenyiCLI, "predict", lambda self, **arguments: given.update(arguments), raising=False)
+    monkeypatch.setattr(RenyiCLI, "after_predict", lambda self: None)  # that finds nothing predicted
     assert command("predict", "--ckpt_path", checkpoint).code == 0
     assert given["return_predictions"] is False
     assert given["ckpt_path"] == str(checkpoint)

@@ -63,6 +63,29 @@ def test_a_schedule_of_another_kind(longer):
     assert rates == pytest.approx([0.1 * (step + 1) / 26 for step in range(20, 25)] + rates[5:], rel=1e-12)
 
 
+def test_a_checkpoint_of_a_trainer_in_python(longer, checkpoint, tmp_path):
+    """It doesn't say what its optimizer's values are, nor whether it had a schedule: the user's are used."""
+    content = torch.load(checkpoint, weights_only=True)
+    torch.save({**content, "hyper_parameters": {}, "lr_schedulers": []}, tmp_path / "x.ckpt")
+    flags = ["--model.optimizer.lr", 0.001, "--model.optimizer.momentum", 0.5]
+    group, rates = longer(*flags, source=tmp_path / "x.ckpt")
+    assert group["momentum"] == 0.5
+    assert rates == pytest.approx([rate / 100 for rate in SCHEDULE], rel=1e-12)
+
+
+def test_another_optimizer_than_that_of_a_trainer_in_python(command, fake, checkpoint, tmp_path):
+    content = torch.load(checkpoint, weights_only=True)
+    del content["hyper_parameters"]
+    torch.save(content, tmp_path / "x.ckpt")
+    flags = ["--model.optimizer", "torch.optim.Adam", "--trainer.max_epochs", 6]
+    outcome = command("fit", "--config", fake, "--ckpt_path", "x.ckpt", *flags)
+    assert outcome.code == 2
+    assert outcome.err.splitlines()[-1] == (
+        "error: model.optimizer is torch.optim.Adam, which has no dampening, momentum, nesterov, as the checkpoint's "
+        "has: give the class that it was trained with"
+    )
+
+
 def test_another_optimizer_is_refused(command, fake, checkpoint):
     flags = ["--model.optimizer", "torch.optim.Adam", "--trainer.max_epochs", 6]
     outcome = command("fit", "--config", fake, "--ckpt_path", checkpoint, *flags)

@@ -171,8 +171,8 @@ class TestResult:
 
     @pytest.mark.parametrize("data", [3, {"files": 3}, {"files": {__file__: {}}}, {"files": [__file__]}])
     def test_foreign_data(self, tmp_path, data):
-        with pytest.raises(ValueError, match=r"result\.json is not a result file \(data\.files\)"):
-            RunFolder(tmp_path).check_data({"metrics": {}, "data": data})
+        with pytest.raises(ValueError, match=r"result\.json is damaged \(data\.files\)"):
+            RunFolder(tmp_path).check_data({"metrics": {}, "data": data}, tmp_path / "result.json", "finished")
 
 
 def test_error_log_comes_and_goes(tmp_path):
