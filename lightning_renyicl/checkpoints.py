@@ -22,7 +22,9 @@ KINDS = {
     "lr_schedulers": list,
 }
 """The types of a checkpoint's parts."""
-_NESTED = ("hyper_parameters", "datamodule_hyper_parameters", "run")
+RUN = "run"
+"""Where a checkpoint keeps the run's folder and callbacks, and digests of its data's files."""
+_NESTED = ("hyper_parameters", "datamodule_hyper_parameters", RUN)
 
 
 def before(path: Path) -> Path:

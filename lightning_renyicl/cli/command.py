@@ -18,7 +18,7 @@ from lightning.pytorch.utilities import rank_zero_info, rank_zero_only
 
 from lightning_renyicl.callbacks import Termination
 from lightning_renyicl.callbacks.result_json import scores
-from lightning_renyicl.checkpoints import check_parts, read_checkpoint
+from lightning_renyicl.checkpoints import RUN, check_parts, read_checkpoint
 from lightning_renyicl.cli.defaults import add_defaults
 from lightning_renyicl.cli.monitors import missed_name, warn_of_missed_names
 from lightning_renyicl.cli.parser import check_configurations
@@ -27,7 +27,6 @@ from lightning_renyicl.runs.exclusive import take
 from lightning_renyicl.runs.folder import RunFolder, default_path, find, of_a_folder
 from lightning_renyicl.runs.stored_configuration import (
     LINKED,
-    RUN,
     WORDS,
     differences,
     save_arguments,

@@ -17,11 +17,11 @@ from lightning.pytorch.utilities.model_helpers import is_overridden
 
 from lightning_renyicl.atomic import write_text
 from lightning_renyicl.callbacks import AtomicCheckpointIO, EmbeddingWriter, EndAtOnce, LastCheckpoint, ResultJson
-from lightning_renyicl.checkpoints import refuse_without
+from lightning_renyicl.checkpoints import RUN, refuse_without
 from lightning_renyicl.provenance import fingerprints
 from lightning_renyicl.runs.folder import RunFolder
 from lightning_renyicl.runs.logger import ContinuedCSVLogger
-from lightning_renyicl.runs.stored_configuration import FITTED, RUN
+from lightning_renyicl.runs.stored_configuration import FITTED
 
 
 class RunConfig(SaveConfigCallback):

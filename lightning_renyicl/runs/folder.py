@@ -15,7 +15,7 @@ from typing import Any
 from lightning.pytorch.utilities import rank_zero_warn
 
 from lightning_renyicl.atomic import write_text
-from lightning_renyicl.checkpoints import before, damage
+from lightning_renyicl.checkpoints import RUN, before, damage, read_checkpoint
 from lightning_renyicl.configuration import read_yaml
 from lightning_renyicl.provenance import changed_files
 from lightning_renyicl.runs.comparison import comparable, differing_keys
@@ -112,6 +112,18 @@ class RunFolder:
                 f"{self.path} is {state}, but {', '.join(changed[:3])} since: --fresh true trains again, and another "
                 "--trainer.default_root_dir keeps both"
             )
+
+    def begun_with_other_data(self) -> bool:
+        """Whether data files have changed since an unfinished run's newest checkpoint.
+
+        Raises:
+            ValueError: no checkpoint that is there is whole.
+        """
+        latest = self.latest()
+        try:
+            return latest is not None and bool(changed_files(read_checkpoint(latest).get(RUN) or {}))
+        except (LookupError, TypeError, AttributeError):
+            return False  # of a checkpoint that says something else, which is refused when it is gone on from
 
     def holds(self, config: dict[str, Any]) -> bool:
         """Whether this folder is free, or was made by the same configuration."""

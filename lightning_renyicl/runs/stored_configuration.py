@@ -15,15 +15,13 @@ from typing import Any
 import yaml
 from lightning.pytorch import LightningModule
 
-from lightning_renyicl.checkpoints import check_parts, read_checkpoint
+from lightning_renyicl.checkpoints import RUN, check_parts, read_checkpoint
 from lightning_renyicl.configuration import read_configuration, with_current_names
 from lightning_renyicl.runs.comparison import flatten
 from lightning_renyicl.trust import OF_EVALUATIONS, Trust, names_in
 
 LINKED = ("in_features", "cardinalities")
 """What the data module says of itself and the module needs."""
-RUN = "run"
-"""Where a checkpoint keeps the run's folder and callbacks, and digests of its data's files."""
 WORDS = ("last", "best", "hpc", "registry")
 """What Lightning takes for a checkpoint's path, and which none is."""
 REMEDY = "--trust_checkpoint true takes whatever it names, and runs what its author wanted to be run"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from inspect import isclass, signature
@@ -173,6 +174,23 @@ class TestResult:
     def test_foreign_data(self, tmp_path, data):
         with pytest.raises(ValueError, match=r"result\.json is damaged \(data\.files\)"):
             RunFolder(tmp_path).check_data({"metrics": {}, "data": data}, tmp_path / "result.json", "finished")
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [({"size": 3}, True), ({"size": 2, "mtime_ns": 0, "sha256": hashlib.sha256(b"12").hexdigest()}, False), (3, False)],
+)
+def test_begun_with_other_data(tmp_path, files, expected):
+    folder = RunFolder(tmp_path)
+    assert not folder.begun_with_other_data()
+    (tmp_path / "rows.csv").write_bytes(b"12")
+    record = {"data": {"files": {str(tmp_path / "rows.csv"): files}}}
+    folder.checkpoint.parent.mkdir()
+    content = {"pytorch-lightning_version": "2.6", "state_dict": {}}
+    torch.save(content, folder.checkpoint)
+    assert not folder.begun_with_other_data()  # of an earlier version
+    torch.save({**content, "run": record}, folder.checkpoint)
+    assert folder.begun_with_other_data() is expected
 
 
 def test_error_log_comes_and_goes(tmp_path):

@@ -12,6 +12,8 @@ import yaml
 
 from lightning_renyicl import provenance
 from lightning_renyicl.lock import lock
+from lightning_renyicl.runs.folder import RunFolder
+from lightning_renyicl.tables.running.worker import Worker
 from lightning_renyicl.tables.training import Run, Status, Training, only_in_test, status
 
 BASE = "configs/base.yaml"
@@ -236,6 +238,13 @@ class TestStale:
             f"{file} has changed",
             "replayed today train/loss is gone",
         )
+
+    @pytest.mark.parametrize("changed", [True, False])
+    def test_a_stopped_run_of_other_data_makes_way(self, run, changed, monkeypatch):
+        request(run)
+        monkeypatch.setattr(RunFolder, "begun_with_other_data", lambda self: changed)
+        kept = Worker()._prepare(run, status(run))
+        assert kept == (run.folder.with_name("seed3-old") if changed else None)
 
     def test_a_run_that_is_not_done_is_stopped(self, run):
         request(run, {BASE: CONTENT[BASE]})

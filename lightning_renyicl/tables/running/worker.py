@@ -116,7 +116,11 @@ class Worker:
         kept = None
         if before.trained:
             kept = set_aside(run.result.parent)
-        elif before.state == "stale" or training or (evaluation and not run.fitted.exists()):
+        elif (
+            before.state == "stale"
+            or training
+            or (not run.fitted.exists() and (evaluation or RunFolder(run.folder).begun_with_other_data()))
+        ):
             kept = set_aside(run.folder)
         for result in {run.result, run.fitted}:
             try:
