@@ -162,9 +162,10 @@ class SplitLoaders(LightningDataModule):
         Raises:
             ValueError: it says none.
         """
-        if not isinstance(state_dict.get("position"), int):
+        position = state_dict.get("position") if isinstance(state_dict, dict) else None
+        if not isinstance(position, int):
             raise ValueError(f"the checkpoint's part {type(self).__name__} has no position: it is incomplete")
-        self._skip = state_dict["position"]
+        self._skip = position
 
 
 class InMemoryDataModule(SplitLoaders):
