@@ -238,7 +238,7 @@ class TestTheLastWins:
 
     def test_a_checkpoint_comes_before_them(self, resolve, tmp_path, fake):
         stored = {"_class_path": "datamodules.FakeTable", "batch_size": 4, "num_samples": 44}
-        parts = {"state_dict": {}, "optimizer_states": [{}], "lr_schedulers": [], "callbacks": {}}
+        parts = {"state_dict": {}, "optimizer_states": [{"param_groups": [{}]}], "lr_schedulers": [], "callbacks": {}}
         parts |= {"loops": {"fit_loop": {"state_dict": {}}}, "datamodule_hyper_parameters": stored}
         torch.save({"pytorch-lightning_version": "2.6.0", **parts}, tmp_path / "x.ckpt")
         config = resolve("--config", fake, "--ckpt_path", "x.ckpt", "--data.batch_size", "8")
