@@ -267,9 +267,9 @@ class RenyiCLI(LightningCLI):
             )
 
     def _check_evaluation(self, batches: list[int | float]) -> None:
-        """Raises ValueError if there was no batch, or no score."""
+        """Raises ValueError if there was no batch, or, in the process that has the scores, none of them."""
         self._check_batches(batches)
-        if not scores(self.trainer) and not self.trainer.fast_dev_run:  # type: ignore[attr-defined]
+        if self.trainer.is_global_zero and not scores(self.trainer) and not self.trainer.fast_dev_run:  # type: ignore[attr-defined]
             named = [type(each).__name__ for each in self._own_callbacks]
             why = (
                 f"{', '.join(named)} reported none" if named else "no protocol is named, by the checkpoint or otherwise"

@@ -87,8 +87,9 @@ def test_protocols_on_two_processes_are_those_of_one(command, process, configs, 
     again = ["-m", "lightning_renyicl", "test", "--ckpt_path", run / "checkpoints" / "last.ckpt"]
     scores = []
     for devices in (1, 2):
-        outcome = process(tmp_path, *again, f"--trainer.devices={devices}")
+        outcome = process(tmp_path, *again, f"--trainer.devices={devices}", RENYICL_DEBUG="1")
         assert outcome.code == 0, outcome.err
+        assert "Traceback" not in outcome.err  # of the second process
         scores.append(json.loads((run / "test" / "result.json").read_text())["metrics"])
     assert {"linear_sgd/top1", "pseudo_inverse/top1", "raw/gradient_boosting/top1"} < scores[0].keys()
     assert scores[0] == pytest.approx(scores[1], abs=1e-6)
