@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import zipfile
 import zlib
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,19 @@ def before(path: Path) -> Path:
 
 
 def damage(path: Path) -> str | None:
-    """What is wrong with a checkpoint file, by the checksums that torch stores in it and does not look at; or None."""
+    """What is wrong with a checkpoint file, by the checksums that torch stores in it and does not look at; or None.
+
+    A file is read once as long as the system says the same of it: a run that goes on asks several times.
+
+    Raises:
+        OSError: a file that cannot be read.
+    """
+    found = path.stat()
+    return _damage(path, found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino)
+
+
+@cache
+def _damage(path: Path, *_: int) -> str | None:
     try:
         with zipfile.ZipFile(path) as archive:
             broken = archive.testzip()

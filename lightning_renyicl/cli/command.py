@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 import traceback
 from contextlib import ExitStack
 from pathlib import Path
@@ -19,7 +18,7 @@ from lightning.pytorch.utilities import rank_zero_info, rank_zero_only
 from lightning_renyicl.callbacks import Termination
 from lightning_renyicl.callbacks.result_json import scores
 from lightning_renyicl.checkpoints import RUN, check_parts, read_checkpoint
-from lightning_renyicl.cli.defaults import add_defaults
+from lightning_renyicl.cli.defaults import add_defaults, listed
 from lightning_renyicl.cli.monitors import missed_name, warn_of_missed_names
 from lightning_renyicl.cli.parser import check_configurations
 from lightning_renyicl.runs.comparison import differing_keys
@@ -55,12 +54,11 @@ class RenyiCLI(LightningCLI):
     held: ExitStack  # what is given back at the end
     fresh = False
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        given = sys.argv[1:] if kwargs.get("args") is None else kwargs["args"]
-        self._asked = given[0] if given else None
+    def __init__(self, args: list[str], **kwargs: Any) -> None:
+        self._asked = args[0] if args else None
         with ExitStack() as self.held:
             try:
-                super().__init__(*args, **kwargs)
+                super().__init__(args=args, **kwargs)
             except Finished as end:
                 self.folder = end.folder
             except Exception as error:
@@ -105,7 +103,7 @@ class RenyiCLI(LightningCLI):
 
     def parse_arguments(self, parser: LightningArgumentParser, args: Any) -> None:
         """Parses; with ``--ckpt_path`` the checkpoint's model and data sections come first and the user's win."""
-        args = list(sys.argv[1:] if args is None else args)
+        args = list(args)
         check_configurations(values_of(args, "--config") + values_of(args, "-c"))
         stored, self._run = stored_sections(args)
         if stored:
@@ -194,8 +192,7 @@ class RenyiCLI(LightningCLI):
     def instantiate_trainer(self, **kwargs: Any) -> Trainer:
         """Adds what every run has, see :func:`add_defaults`."""
         config = self.config_init[self.subcommand].trainer
-        own = config.callbacks if isinstance(config.callbacks, list) else [config.callbacks]
-        self._own_callbacks = [each for each in own if each is not None]
+        self._own_callbacks = listed(config.callbacks)
         self.trainer_defaults["callbacks"] += add_defaults(config, str(self.subcommand), self.folder)
         try:
             trainer = super().instantiate_trainer(**kwargs)

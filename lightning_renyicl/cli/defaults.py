@@ -53,7 +53,7 @@ class RunConfig(SaveConfigCallback):
             return
         run, data = checkpoint.get(RUN), trainer.datamodule  # type: ignore[attr-defined]
         sections = run.get("callbacks") if isinstance(run, dict) else None
-        had = {_name(each) for each in (sections if isinstance(sections, list) else [sections])}
+        had = {_name(each) for each in listed(sections)}
         if isinstance(run, dict):
             had.add(ResultJson.__name__)
         lacking = [
@@ -91,8 +91,7 @@ def add_defaults(trainer: Any, subcommand: str, folder: RunFolder) -> list[Callb
     Raises:
         ValueError: a callback stands twice in the configuration.
     """
-    own = trainer.callbacks if isinstance(trainer.callbacks, list) else [trainer.callbacks]
-    own = [each for each in own if each is not None]
+    own = listed(trainer.callbacks)
     callbacks: list[Callback] = [ResultJson()]
     refuse_twice([*own, *callbacks])
     if subcommand == "fit":
@@ -114,6 +113,11 @@ def add_defaults(trainer: Any, subcommand: str, folder: RunFolder) -> list[Callb
     return callbacks
 
 
+def listed(value: Any) -> list[Any]:
+    """What a trainer's argument holds that takes none, one or a list of them."""
+    return [each for each in (value if isinstance(value, list) else [value]) if each is not None]
+
+
 def refuse_twice(callbacks: list[Callback]) -> None:
     """Raises ValueError if two callbacks would keep their state in one place of a checkpoint."""
     seen: set[str] = set()
@@ -126,5 +130,5 @@ def refuse_twice(callbacks: list[Callback]) -> None:
 
 def with_checkpoint_io(plugins: Any, kept: Path) -> list[Any]:
     """The trainer's plugins, with ours for checkpoints unless the user has another."""
-    own = plugins if isinstance(plugins, list) else [] if plugins is None else [plugins]
+    own = listed(plugins)
     return own if any(isinstance(each, CheckpointIO) for each in own) else [*own, AtomicCheckpointIO(kept)]

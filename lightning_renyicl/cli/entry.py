@@ -40,8 +40,9 @@ def run(args: list[str] | None = None, callbacks: Sequence[Callback] = ()) -> Re
     quiet_known_warnings()
     read_current_names()
     return RenyiCLI(
-        LightningModule,
-        LightningDataModule,
+        sys.argv[1:] if args is None else args,
+        model_class=LightningModule,
+        datamodule_class=LightningDataModule,
         save_config_callback=RunConfig,
         save_config_kwargs={"save_to_log_dir": False},
         trainer_defaults={"callbacks": list(callbacks)},
@@ -55,7 +56,6 @@ def run(args: list[str] | None = None, callbacks: Sequence[Callback] = ()) -> Re
         subclass_mode_data=True,
         auto_configure_optimizers=False,
         load_from_checkpoint_support=False,
-        args=args,
     )
 
 
