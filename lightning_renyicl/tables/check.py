@@ -19,7 +19,7 @@ from lightning_renyicl.tables.arguments import Parser, positive
 from lightning_renyicl.tables.running import command
 from lightning_renyicl.tables.running.replay import Replay, differences, mark, read_replay
 from lightning_renyicl.tables.running.worker import explain, without_slurm
-from lightning_renyicl.tables.training import Run, merge, read_result, read_yaml
+from lightning_renyicl.tables.training import Run, merged_from, read_result
 
 MOST = 4
 """Lines that are printed of one result."""
@@ -76,7 +76,7 @@ def results(tables: Iterable[str], root: Path) -> Iterator[Run]:
 
 def cover(runs: list[Run], most: int) -> list[Run]:
     """Some of the runs, each the first that shows the most kinds of data, networks and protocols not shown before."""
-    kinds = {run: set(classes(merge([read_yaml(Path(path)) or {} for path in run.training.configs]))) for run in runs}
+    kinds = {run: set(classes(merged_from(run.training.configs))) for run in runs}
     chosen: list[Run] = []
     for _ in range(min(most, len(runs))):
         shown = {kind for run in chosen for kind in kinds[run]}

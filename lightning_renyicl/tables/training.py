@@ -266,6 +266,11 @@ def merge(contents: Iterable[Any]) -> dict[str, Any]:
     return result
 
 
+def merged_from(configs: Iterable[str]) -> dict[str, Any]:
+    """Configuration files laid over each other."""
+    return merge([read_yaml(Path(path)) or {} for path in configs])
+
+
 @cache
 def _parse(path: Path, modified: int) -> Any:
     return configuration.read_yaml(path)

@@ -7,13 +7,12 @@ import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from lightning_renyicl.runs.cores import cores
 from lightning_renyicl.tables.running import command
 from lightning_renyicl.tables.running.progress import trained
 from lightning_renyicl.tables.running.worker import explain, mistake, without_slurm
-from lightning_renyicl.tables.training import Run, Training, merge, read_yaml
+from lightning_renyicl.tables.training import Run, Training, merged_from
 
 
 def estimate(runs: Sequence[Run]) -> int:
@@ -66,11 +65,6 @@ def costs_of(configs: Iterable[str]) -> str:
     if isinstance(bound := getattr(objectives, name, None), type) and issubclass(bound, objectives.CosineCritic):
         arguments["objective"] = None
     return json.dumps(merged, sort_keys=True)
-
-
-def merged_from(configs: Iterable[str]) -> dict[str, Any]:
-    """Configurations laid over each other."""
-    return merge([read_yaml(Path(path)) or {} for path in configs])
 
 
 def time_steps(configs: tuple[str, ...], flags: list[str]) -> float | str:

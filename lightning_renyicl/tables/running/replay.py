@@ -13,7 +13,7 @@ from typing import Any
 
 from lightning_renyicl.atomic import write_text
 from lightning_renyicl.tables.running import command
-from lightning_renyicl.tables.training import Run, merge, read_yaml
+from lightning_renyicl.tables.training import Run, merged_from
 
 EPOCHS = 8
 STEPS = 16
@@ -69,7 +69,7 @@ class Replay:
 
     def commands(self, folder: Path) -> Iterator[tuple[list[str], Path]]:
         """What is called, in order, and the file that each call leaves its numbers in."""
-        asked = merge([read_yaml(Path(path)) or {} for path in self.run.training.configs])
+        asked = merged_from(self.run.training.configs)
         trainer = asked.get("trainer") or {}
         epochs = trainer.get("max_epochs") or EPOCHS
         tiny = min(epochs, EPOCHS)
