@@ -195,7 +195,7 @@ class RenyiCLI(LightningCLI):
         config = self.config_init[self.subcommand].trainer
         own = config.callbacks if isinstance(config.callbacks, list) else [config.callbacks]
         self._own_callbacks = [each for each in own if each is not None]
-        self.trainer_defaults["callbacks"] += add_defaults(config, str(self.subcommand), self.folder)
+        self.trainer_defaults["callbacks"] += add_defaults(config, str(self.subcommand), self.folder, self.datamodule)
         try:
             trainer = super().instantiate_trainer(**kwargs)
         except TypeError as error:  # of trainer.devices that are no number, say

@@ -8,13 +8,15 @@ from typing import Any
 
 import yaml
 from lightning.fabric.plugins import CheckpointIO
-from lightning.pytorch import Callback, LightningModule, Trainer
+from lightning.pytorch import Callback, LightningDataModule, LightningModule, Trainer
 from lightning.pytorch.callbacks import Checkpoint, LearningRateMonitor
 from lightning.pytorch.cli import SaveConfigCallback
 from lightning.pytorch.loggers import TensorBoardLogger
 
+from datamodules.base import InMemoryDataModule
 from lightning_renyicl.atomic import write_text
 from lightning_renyicl.callbacks import AtomicCheckpointIO, EmbeddingWriter, LastCheckpoint, ResultJson
+from lightning_renyicl.evaluation import Baselines, FrozenFeatures, RawColumns
 from lightning_renyicl.runs.folder import RunFolder
 from lightning_renyicl.runs.logger import ContinuedCSVLogger
 from lightning_renyicl.runs.stored_configuration import FITTED, RUN
@@ -43,15 +45,19 @@ class RunConfig(SaveConfigCallback):
         return yaml.safe_load(self.parser.dump(self.config, skip_unset=False))["trainer"]["callbacks"]
 
 
-def add_defaults(trainer: Any, subcommand: str, folder: RunFolder) -> list[Callback]:
+def add_defaults(trainer: Any, subcommand: str, folder: RunFolder, data: LightningDataModule) -> list[Callback]:
     """Fills in what the trainer's configuration leaves open, and returns the callbacks that no configuration names.
 
     Args:
         trainer: the section ``trainer`` with its classes instantiated; changed in place.
         subcommand: fit, validate, test or predict.
         folder: the run folder.
+        data: the run's data.
     """
-    callbacks: list[Callback] = [ResultJson()]
+    named = trainer.callbacks if isinstance(trainer.callbacks, list) else [trainer.callbacks]
+    own = [each for each in named if each is not None]
+    callbacks: list[Callback] = [Baselines()] if asks_for_baselines(own, subcommand, data) else []
+    callbacks.append(ResultJson())
     if subcommand == "fit":
         if trainer.logger in (None, True):
             path = str(folder.path)
@@ -63,12 +69,25 @@ def add_defaults(trainer: Any, subcommand: str, folder: RunFolder) -> list[Callb
             trainer.plugins = with_checkpoint_io(trainer.plugins, folder.checkpoint)
         return callbacks
     trainer.logger = trainer.logger or False
-    own = trainer.callbacks if isinstance(trainer.callbacks, list) else [trainer.callbacks]
-    trainer.callbacks = [each for each in own if each is not None and not isinstance(each, Checkpoint)]
+    trainer.callbacks = [each for each in own if not isinstance(each, Checkpoint)]
     trainer.enable_checkpointing = False
     if subcommand == "predict":
         callbacks.append(EmbeddingWriter())
     return callbacks
+
+
+def asks_for_baselines(own: list[Callback], subcommand: str, data: LightningDataModule) -> bool:
+    """Whether what is scored is to be compared with doing nothing.
+
+    That is where protocols run on frozen features, and where a user's own data is scored in any way.
+    """
+    if not isinstance(data, InMemoryDataModule) or subcommand not in ("fit", "test"):
+        return False
+    if any(isinstance(each, Baselines | RawColumns) for each in own):
+        return False  # which asks for it itself, or compares already
+    frozen = any(isinstance(each, FrozenFeatures) for each in own)
+    scored = frozen or any(getattr(each, "scores_in_validation", False) for each in own)
+    return frozen if subcommand == "test" and not data.OWN else scored and data.OWN
 
 
 def with_checkpoint_io(plugins: Any, kept: Path) -> list[Any]:
