@@ -22,7 +22,7 @@ def blobs(samples, classes=3, width=6, noise=1.5, seed=0):
 def reference(train, test, strength):
     scaler = StandardScaler().fit(train.features.numpy())
     classifier = Reference(C=strength, max_iter=1000).fit(scaler.transform(train.features.numpy()), train.target)
-    return torch.from_numpy(classifier.predict_proba(scaler.transform(test.numpy())))
+    return torch.from_numpy(classifier.predict_proba(scaler.transform(test.numpy()))).double()
 
 
 def test_probabilities_are_scikit_learns():
@@ -32,7 +32,8 @@ def test_probabilities_are_scikit_learns():
 
 
 def test_the_strength_is_chosen_on_validation_samples():
-    train, val, test = blobs(60, noise=4.0), blobs(40, noise=4.0, seed=1), blobs(60, seed=2).features
+    train, val, test = (blobs(n, width=30, noise=3.0, seed=seed) for seed, n in enumerate((60, 90, 60)))
+    test = test.features
     strengths = [1e-4, 1e-2, 1.0]
     correct = [(reference(train, val.features, c).argmax(1) == val.target).sum().item() for c in strengths]
     best = strengths[int(np.argmax(correct))]
