@@ -49,7 +49,7 @@ class LogisticRegression(FeatureProtocol):
         return self._fit(train + val, test, strengths, num_classes)[0]
 
     def _fit(self, train: LabeledFeatures, test: Tensor, strengths: list[float], num_classes: int) -> list[Tensor]:
-        """What classifiers of each strength give for other features, ``[M, C]`` each; 0 for a class without a sample."""
+        """What classifiers of each strength give for other features, ``[M, C]`` each; 0 of a class without samples."""
         from sklearn.exceptions import ConvergenceWarning
         from sklearn.linear_model import LogisticRegression as Classifier
 
