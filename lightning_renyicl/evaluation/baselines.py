@@ -23,6 +23,8 @@ from lightning_renyicl.evaluation.verdict import verdict
 from lightning_renyicl.time_limit import out_of_time
 
 FOLDS = 5
+STATISTICS = 1024
+"""Samples that BatchNorm's statistics are of."""
 
 
 class Baselines(Callback):
@@ -36,9 +38,10 @@ class Baselines(Callback):
     line of advice where the trained encoder is not ahead of both by more than a standard error of the difference.
 
     Untrained is the module's ``backbone`` as it is when a ``fit`` or a ``test`` of a checkpoint begins, before weights
-    are loaded: the weights that training starts from. BatchNorm's statistics are the means of those of batches of the
-    training samples drawn. The raw input is what the data module says it is. Data whose samples drawn are of one class,
-    or fewer than processes, gives no scores, and neither do features that are not finite.
+    are loaded: the weights that training starts from, where the seed is its. BatchNorm's statistics are the means of
+    those of batches, of at most 1,024 of the training samples drawn. The raw input is what the data module says it is.
+    Nothing is scored where the training samples drawn don't have three of each of two classes, where there are fewer
+    than two samples a process, and of features that are not finite.
 
     The run is left alone: its weights, BatchNorm's statistics, random state and loggers are those of a run without.
 
@@ -142,7 +145,9 @@ class Baselines(Callback):
         place = next(backbone.parameters()).device  # the CPU at the end of fit
         encoders: dict[str, Any] = {"trained": backbone.to(trainer.strategy.root_device).eval()}
         if self._untrained is not None:
-            encoders["untrained"] = with_statistics(self._untrained, trainer, data.in_order(train))
+            # in every batch the classes are in proportion, also where the data is sorted by them
+            few = train[drawn(data.samples.target.cpu()[train], STATISTICS, torch.initial_seed())]
+            encoders["untrained"] = with_statistics(self._untrained, trainer, data.in_order(few))
         encoders["raw"] = data.raw_input
         widths: dict[str, int] = {}
 

@@ -14,6 +14,7 @@ from lightning.pytorch.loggers import CSVLogger
 from datamodules import FakeTable
 from lightning_renyicl.callbacks import ResultJson
 from lightning_renyicl.evaluation import Baselines, FrozenFeatures, OnlineProbe, PseudoInverse
+from lightning_renyicl.evaluation.drawing import drawn
 from lightning_renyicl.evaluation.protocol import FeatureProtocol
 
 ENCODERS = ("trained", "untrained", "raw")
@@ -71,14 +72,16 @@ def rows_of(data, split):
     return rows[data.samples.target[rows] >= 0]
 
 
-def untrained(backbone, rows, batch_size):
+def untrained(backbone, data):
     """A network with BatchNorm's statistics of batches: means of the batches' means and unbiased variances."""
+    train = rows_of(data, "train")
+    rows = data.samples.inputs[train[drawn(data.samples.target[train], 1024, torch.initial_seed())]]
     backbone = deepcopy(backbone)
     norms = [module for module in backbone.modules() if isinstance(module, torch.nn.BatchNorm1d)]
     found = {norm: [] for norm in norms}
     for norm in norms:
         norm.register_forward_pre_hook(lambda norm, args: found[norm].append(args[0]))
-    batches = rows.split(batch_size)
+    batches = rows.split(data.batch_size)
     with torch.no_grad():
         backbone.train()
         for batch in batches:
@@ -98,7 +101,7 @@ def test_scores_by_hand_at_the_end_of_fit(make, quiet_trainer, data_class):
     trainer.fit(module, datamodule=data)
     train, val = rows_of(data, "train"), rows_of(data, "val")
     inputs, target = data.samples.inputs, data.samples.target
-    encoders = (module.backbone.eval(), untrained(initial, inputs[train], data.batch_size), lambda x: x)
+    encoders = (module.backbone.eval(), untrained(initial, data), lambda x: x)
     assert len(recorder.got) == 3
     for (own, chosen_on, test), encode in zip(recorder.got, encoders, strict=True):
         with torch.no_grad():
@@ -196,7 +199,7 @@ def test_the_untrained_encoder_has_the_weights_that_training_starts_from(make, q
     act = trainer.test if how == "test" else trainer.fit
     act(module, datamodule=data, ckpt_path=checkpoint)
     rows = data.samples.inputs
-    expected = untrained(initial, rows[rows_of(data, "train")], data.batch_size)
+    expected = untrained(initial, data)
     (_, _, trained), (_, _, found), _ = recorder.got
     rows = rows[rows_of(data, "test" if how == "test" else "val")]
     with torch.no_grad():
