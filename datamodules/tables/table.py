@@ -80,7 +80,7 @@ class Table(InMemoryDataModule):
 
     PREDICTS_ALL = True
     OWN = True
-    WITHOUT_ENCODER = "boosted trees on the columns (lightning test with --config configs/eval/raw.yaml)"
+    WITHOUT_ENCODER = "boosted trees (lightning test with --config configs/eval/raw.yaml)"
 
     def __init__(
         self,

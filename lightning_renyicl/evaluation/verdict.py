@@ -30,11 +30,11 @@ def verdict(what: str, predicted: dict[str, Tensor], target: Tensor, instead: st
     if behind:
         names = " and ".join(NAMES[name] for name in behind)
         points = " and ".join(f"{100 * errors[name]:.1f}" for name in behind)
-        advice = "more epochs, a harder or a milder augmentation, another learning rate or optimizer"
+        advice = "try more epochs, a harder or a milder augmentation, another learning rate or optimizer"
         if "raw" in behind and instead:
-            advice += f", or {instead}"
+            advice += f", and on raw input {instead}"
         found.append(
             f"training is not ahead of {names} by more than a standard error of the difference ({points} points): "
-            f"worth a try are {advice}"
+            f"{advice}"
         )
     return found
