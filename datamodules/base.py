@@ -19,6 +19,8 @@ from datamodules.seeding import generator_at
 from datamodules.stored import class_at, make
 
 Split = Literal["train", "val", "test"]
+MOST_CODES = 1000
+"""Categories of a column that become columns of raw input."""
 
 
 @dataclass
@@ -223,7 +225,8 @@ class InMemoryDataModule(SplitLoaders):
     def raw_input(self, x: Any) -> Tensor:
         """What there is of a batch of N samples without an encoder, a row of numbers for each, ``[N, R]``.
 
-        Here the samples' numbers, with one-hot columns for the codes of categories, which are a row's last ones.
+        Here the samples' numbers, with one-hot columns for the codes of categories, which are a row's last ones. A
+        column of more than 1,000 categories, nearly a name, is left out.
 
         Args:
             x: samples as evaluation has them.
@@ -231,7 +234,8 @@ class InMemoryDataModule(SplitLoaders):
         rows: Tensor = x.flatten(1)
         numbers, codes = rows.tensor_split([rows.shape[1] - len(self.cardinalities)], dim=1)
         pairs = zip(codes.long().unbind(1), self.cardinalities, strict=True)
-        return torch.cat([numbers, *(F.one_hot(code, most).to(rows.dtype) for code, most in pairs)], dim=1)
+        one_hot = [F.one_hot(code, count).to(rows.dtype) for code, count in pairs if count <= MOST_CODES]
+        return torch.cat([numbers, *one_hot], dim=1)
 
     def setup(self, stage: str | None = None) -> None:
         self.seed = torch.initial_seed()  # what seed_everything set, the same on every process

@@ -87,7 +87,7 @@ def asks_for_baselines(own: list[Callback], subcommand: str, data: LightningData
         return False  # which asks for it itself, or compares already
     frozen = any(isinstance(each, FrozenFeatures) for each in own)
     scored = frozen or any(getattr(each, "scores_in_validation", False) for each in own)
-    return frozen if subcommand == "test" and not data.OWN else scored and data.OWN
+    return scored if data.OWN else frozen and subcommand == "test"
 
 
 def with_checkpoint_io(plugins: Any, kept: Path) -> list[Any]:

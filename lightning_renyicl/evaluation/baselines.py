@@ -116,7 +116,7 @@ class Baselines(Callback):
                 predicted = {
                     name: self._predict(part, target, evaluated, device, data.num_classes)
                     for name, part in features.items()
-                    if part.isfinite().all()
+                    if part.shape[1] and part.isfinite().all()
                 }
             scores = scores_of(predicted, target[evaluated], data.num_classes)
             what = f"in {FOLDS} folds of {len(train):,} samples"

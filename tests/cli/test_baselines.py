@@ -7,6 +7,22 @@ import json
 import pytest
 import torch
 
+from datamodules import (
+    CIFAR10,
+    CovType,
+    DigitsTable,
+    FakeTable,
+    Graphs,
+    HuggingFaceImages,
+    ImageFolder,
+    StepwisePairs,
+    Table,
+    TUDataset,
+)
+from datamodules.augmentations import Identity
+from datamodules.pairs import GaussianPairs
+from lightning_renyicl.cli.defaults import asks_for_baselines
+from lightning_renyicl.evaluation import KNN, RBFSVM, Baselines, FrozenFeatures, OnlineProbe, RawColumns
 from tests.cli.test_table_runs import OWN, SMALL, frame
 
 KEYS = {f"baseline/{name}/{metric}" for name in ("trained", "untrained", "raw") for metric in ("top1", "macro_top1")}
@@ -86,6 +102,35 @@ def test_other_data_is_compared_in_test_alone(command, fake, checkpoint, tmp_pat
     outcome = command("test", "--ckpt_path", checkpoint, "--config", "features.yaml", "--trainer.default_root_dir", "x")
     assert outcome.code == 0, outcome.err
     assert (metrics(tmp_path / "x" / "test").keys() >= KEYS) is has
+
+
+@pytest.mark.parametrize(
+    ("subcommand", "callbacks", "own", "asked"),
+    [
+        ("fit", [OnlineProbe()], True, True),
+        ("fit", [RBFSVM()], True, True),
+        ("fit", [FrozenFeatures([KNN()])], True, True),
+        ("fit", [OnlineProbe(), FrozenFeatures([KNN()])], False, False),
+        ("fit", [], True, False),
+        ("test", [OnlineProbe()], True, True),
+        ("test", [OnlineProbe()], False, False),
+        ("test", [FrozenFeatures([KNN()])], False, True),
+        ("test", [FrozenFeatures([KNN()]), RawColumns([KNN()])], False, False),
+        ("test", [FrozenFeatures([KNN()]), Baselines()], False, False),
+        ("validate", [OnlineProbe()], True, False),
+        ("predict", [OnlineProbe()], True, False),
+    ],
+)
+def test_where_they_are_asked_for(subcommand, callbacks, own, asked):
+    data = FakeTable([Identity(), Identity()])
+    data.OWN = own
+    assert asks_for_baselines(callbacks, subcommand, data) is asked
+    assert not asks_for_baselines(callbacks, subcommand, StepwisePairs(GaussianPairs()))
+
+
+def test_whose_data_is_a_users_own():
+    assert all(kind.OWN for kind in (Table, ImageFolder, HuggingFaceImages, Graphs))
+    assert not any(kind.OWN for kind in (CIFAR10, CovType, TUDataset, DigitsTable))
 
 
 @pytest.mark.slow

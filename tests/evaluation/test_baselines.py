@@ -280,6 +280,15 @@ def test_no_scores_where_there_is_nothing_to_tell_apart(make, quiet_trainer, mes
     assert (callback.final_scores, messages()) == ({}, [])
 
 
+def test_no_raw_input(make, quiet_trainer):
+    """A table of names alone has none."""
+    module, data = make()
+    data.raw_input = lambda rows: rows[:, :0]
+    callback = Baselines()
+    quiet_trainer(callbacks=[callback]).fit(module, datamodule=data)
+    assert callback.final_scores.keys() == {key for key in KEYS if "raw" not in key}
+
+
 class Broken(Recorder):
     def __call__(self, *_):
         raise RuntimeError("out of memory")
