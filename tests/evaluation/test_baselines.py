@@ -118,6 +118,26 @@ def test_scores_by_hand_at_the_end_of_fit(make, quiet_trainer, data_class):
     assert callback.final_scores == {key: pytest.approx(0.25 if "macro" in key else share) for key in KEYS}
 
 
+class Dropping(torch.nn.Sequential):
+    """A network that has seen other data, and that draws random numbers in training."""
+
+    def __init__(self):
+        super().__init__(torch.nn.Dropout(0.5), torch.nn.BatchNorm1d(16))
+        self[1](100 + torch.randn(8, 16, generator=torch.Generator().manual_seed(0)))
+        self.num_features = 16
+
+
+def test_statistics_are_of_the_data_alone_and_nothing_is_drawn(make, quiet_trainer):
+    module, data = make()
+    module.backbone, module.momentum_target = Dropping(), None
+    module.projector = torch.nn.Linear(16, 8)
+    callback = Baselines(protocol=(recorder := Recorder()))
+    trainer = quiet_trainer(callbacks=[callback])
+    trainer.fit(module, datamodule=data)
+    expected = untrained(torch.nn.Sequential(torch.nn.BatchNorm1d(16)), data)
+    torch.testing.assert_close(recorder.got[1][2], expected(data.samples.inputs[rows_of(data, "val")]))
+
+
 def test_scores_are_the_protocols(make, quiet_trainer):
     """Linear regression on the raw columns by itself."""
     module, data = make()
@@ -166,6 +186,9 @@ class Watch(Callback):
     def on_train_batch_end(self, trainer, pl_module, outputs, batch, batch_idx):
         self.features = outputs["features"]
 
+    def on_fit_end(self, trainer, pl_module):
+        self.stage = trainer.state.stage
+
 
 def test_the_run_is_left_alone(make, quiet_trainer, tmp_path):
     results = []
@@ -173,10 +196,10 @@ def test_the_run_is_left_alone(make, quiet_trainer, tmp_path):
         module, data = make()
         folder = tmp_path / str(number)
         watch = Watch()
-        trainer = quiet_trainer(callbacks=[OnlineProbe(), watch, *callbacks], logger=CSVLogger(folder, "", ""))
+        trainer = quiet_trainer(callbacks=[OnlineProbe(), *callbacks, watch], logger=CSVLogger(folder, "", ""))
         trainer.fit(module, datamodule=data)
         numbers = (folder / "metrics.csv").read_text()
-        results.append((module.state_dict(), torch.get_rng_state(), numbers, trainer.state.stage, watch.features))
+        results.append((module.state_dict(), torch.get_rng_state(), numbers, watch.stage, watch.features))
         assert [each.training for each in module.modules()] == [True] * len(list(module.modules()))
         assert torch.initial_seed() == 0
     (weights, *others), (own_weights, *own_others) = results
