@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 import torch
+import torch.nn.functional as F
 from lightning.pytorch import LightningDataModule
 from torch import Generator, Tensor
 from torch.utils.data import DataLoader, Dataset
@@ -18,6 +19,8 @@ from datamodules.seeding import generator_at
 from datamodules.stored import class_at, make, part, read
 
 Split = Literal["train", "val", "test"]
+MOST_CODES = 1000
+"""Categories of a column that become columns of raw input."""
 
 
 @dataclass
@@ -187,6 +190,10 @@ class InMemoryDataModule(SplitLoaders):
 
     ROOT_IS_A_PLACE: ClassVar[bool] = False
     """Whether the argument ``root`` says where the data lies, and not which data it is."""
+    OWN: ClassVar[bool] = False
+    """Whether it is a user's own data, of which nobody has said how far an untrained encoder or none gets."""
+    WITHOUT_ENCODER: ClassVar[str | None] = None
+    """What else is worth a try on raw input, for people."""
 
     def __init__(
         self, views: Sequence[Augmentation], batch_size: int, num_classes: int, in_features: int | None = None
@@ -223,6 +230,21 @@ class InMemoryDataModule(SplitLoaders):
     def eval_view(self, inputs: Any) -> Any:
         """What evaluation does to a batch of samples in place of augmentation."""
         return inputs
+
+    def raw_input(self, x: Any) -> Tensor:
+        """What there is of a batch of N samples without an encoder, a row of numbers for each, ``[N, R]``.
+
+        Here the samples' numbers, with one-hot columns for the codes of categories, which are a row's last ones. A
+        column of more than 1,000 categories, nearly a name, is left out.
+
+        Args:
+            x: samples as evaluation has them.
+        """
+        rows: Tensor = x.flatten(1)
+        numbers, codes = rows.tensor_split([rows.shape[1] - len(self.cardinalities)], dim=1)
+        pairs = zip(codes.long().unbind(1), self.cardinalities, strict=True)
+        one_hot = [F.one_hot(code, count).to(rows.dtype) for code, count in pairs if count <= MOST_CODES]
+        return torch.cat([numbers, *one_hot], dim=1)
 
     def setup(self, stage: str | None = None) -> None:
         self.seed = torch.initial_seed()  # what seed_everything set, the same on every process

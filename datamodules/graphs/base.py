@@ -10,9 +10,10 @@ import torch
 from torch import Tensor
 
 from datamodules.augmentations.base import Augmentation, Identity
-from datamodules.base import InMemoryDataModule, Samples, Split
+from datamodules.base import Samples, Split
 from datamodules.graphs.augmentations.remaining import WithRemaining
 from datamodules.graphs.edges import edge_ptr_of
+from datamodules.graphs.in_memory import InMemoryGraphs
 from datamodules.graphs.packed import PackedGraphs
 from datamodules.sampler import BatchIndices
 from datamodules.splits import stratified_split
@@ -52,7 +53,7 @@ class EveryGraph(BatchIndices):
         return full + (rest >= 2 * self.num_replicas)
 
 
-class GraphDataModule(InMemoryDataModule):
+class GraphDataModule(InMemoryGraphs):
     """Graphs in memory, of which every epoch sees all.
 
     Augmented views say what fraction of the nodes and edges remained, see :class:`WithRemaining`.

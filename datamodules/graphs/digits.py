@@ -8,12 +8,13 @@ import torch
 from torch.nn import functional as F
 
 from datamodules.augmentations.base import Augmentation
-from datamodules.base import InMemoryDataModule, Samples
+from datamodules.base import Samples
 from datamodules.digits import read_digits
+from datamodules.graphs.in_memory import InMemoryGraphs
 from datamodules.graphs.packed import PackedGraphs
 
 
-class DigitsGraph(InMemoryDataModule):
+class DigitsGraph(InMemoryGraphs):
     """Digits as graphs of 16 to 42 pixels with ink: a node a pixel, edges between its eight neighbours.
 
     A node's features are its ink in (0, 1] and its row and column in [-1, 1]. A digit may fall apart into components.

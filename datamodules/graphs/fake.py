@@ -8,13 +8,14 @@ import torch
 from torch.nn import functional as F
 
 from datamodules.augmentations.base import Augmentation
-from datamodules.base import InMemoryDataModule, Samples
+from datamodules.base import Samples
 from datamodules.fake import check_counts, fake_splits
+from datamodules.graphs.in_memory import InMemoryGraphs
 from datamodules.graphs.packed import PackedGraphs
 from datamodules.seeding import generator_at
 
 
-class FakeGraphs(InMemoryDataModule):
+class FakeGraphs(InMemoryGraphs):
     """Random graphs of 1 to 16 nodes, the same at every start; a class is a density of edges.
 
     In class c of C, two nodes are neighbours with probability (c + 1) / (C + 1). One graph in eight is a single node

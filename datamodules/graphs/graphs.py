@@ -53,6 +53,8 @@ class Graphs(GraphDataModule):
         OSError: a file that cannot be read.
     """
 
+    OWN = True
+
     def __init__(
         self,
         views: Sequence[Augmentation],

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Literal, Protocol
 
 import torch
+import torch.nn.functional as F
 from torch import Generator, Tensor
 from torch.utils.data import DataLoader
 
@@ -16,6 +17,8 @@ from datamodules.sampler import BatchIndices
 from datamodules.seeding import generator_at
 
 Engine = Literal["device", "worker"]
+RAW_SIDE = 16
+"""Pixels along a side of an image that is looked at without an encoder."""
 
 
 class Reader(Protocol):
@@ -99,6 +102,11 @@ class ImageDataModule(InMemoryDataModule):
         (images, *_), target = self.reader.read(raw)
         viewed: Tensor = self.reader.eval_view(to_float(images), generator_at(self.seed, device=images.device))
         return viewed, target
+
+    def raw_input(self, x: Tensor) -> Tensor:
+        """Pixels of images ``[N, C, H, W]``, those of larger ones averaged to 16 along a side, ``[N, C · 256]``."""
+        height, width = (min(RAW_SIDE, side) for side in x.shape[2:])
+        return F.adaptive_avg_pool2d(x, (height, width)).flatten(1)
 
     def views_at(self, index: Tensor, epoch: int = 0) -> list[Tensor]:
         """The views of some images as an epoch might draw them, ``[N, 3, H, W]`` each on the CPU: to look at."""

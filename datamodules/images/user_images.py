@@ -36,6 +36,7 @@ class UserImages(ImageDataModule):
     """
 
     PREDICTS_ALL = True
+    OWN = True
 
     def __init__(
         self,

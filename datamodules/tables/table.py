@@ -79,6 +79,8 @@ class Table(InMemoryDataModule):
     """
 
     PREDICTS_ALL = True
+    OWN = True
+    WITHOUT_ENCODER = "boosted trees (lightning test with --config configs/eval/raw.yaml)"
 
     def __init__(
         self,

@@ -7,6 +7,7 @@ import math
 import platform
 import subprocess
 import time
+from collections import ChainMap
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -14,12 +15,12 @@ from typing import Any
 
 import torch
 from lightning.pytorch import Callback, LightningModule, Trainer
-from lightning.pytorch.callbacks import Timer
 from lightning.pytorch.utilities import rank_zero_warn
 
 from lightning_renyicl import provenance
 from lightning_renyicl.atomic import write_text
 from lightning_renyicl.configuration import read_yaml
+from lightning_renyicl.time_limit import out_of_time
 
 _PACKAGES = (
     "lightning-renyicl",
@@ -41,7 +42,7 @@ class ResultJson(Callback):
     them, with a warning if more followed), ``config`` (the run's ``config.yaml``), ``seed``, ``versions``, ``device``,
     ``seconds``, ``commit``, ``data`` (name, samples in each split, digests of its files). The file is written once and
     atomically: it exists exactly if the run is finished, which a run cut off by ``max_time`` is not, nor an evaluation
-    that found no score.
+    that found no score. ``fit`` adds what callbacks before this one have as their ``final_scores`` by then.
     """
 
     def __init__(self) -> None:
@@ -64,10 +65,7 @@ class ResultJson(Callback):
             self._write(trainer, self._scores, None)
 
     def on_fit_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        epochs = trainer.max_epochs or 0
-        timers = [callback for callback in trainer.callbacks if isinstance(callback, Timer)]  # type: ignore[attr-defined]
-        out_of_time = any((timer.time_remaining() or 1.0) <= 0 for timer in timers)
-        if out_of_time and not 0 <= epochs <= trainer.current_epoch:
+        if out_of_time(trainer):
             return
         if self._scores and self._epoch is not None and self._epoch < trainer.current_epoch:
             rank_zero_warn(
@@ -82,7 +80,8 @@ class ResultJson(Callback):
                 "trainer.check_val_every_n_epoch that divides trainer.max_epochs"
             )
         # a run continued after its last epoch takes none again: those that its checkpoint brought stand
-        self._write(trainer, self._scores, self._epoch)
+        found = [getattr(callback, "final_scores", {}) for callback in trainer.callbacks]  # type: ignore[attr-defined]
+        self._write(trainer, dict(sorted(ChainMap(self._scores, *found).items())), self._epoch)
 
     def on_test_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
         if found := scores(trainer):

@@ -193,7 +193,7 @@ class RenyiCLI(LightningCLI):
         """Adds what every run has, see :func:`add_defaults`."""
         config = self.config_init[self.subcommand].trainer
         self._own_callbacks = listed(config.callbacks)
-        self.trainer_defaults["callbacks"] += add_defaults(config, str(self.subcommand), self.folder)
+        self.trainer_defaults["callbacks"] += add_defaults(config, str(self.subcommand), self.folder, self.datamodule)
         try:
             trainer = super().instantiate_trainer(**kwargs)
         except TypeError as error:  # of trainer.devices that are no number, say

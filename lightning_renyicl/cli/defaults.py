@@ -8,16 +8,18 @@ from typing import Any
 
 import yaml
 from lightning.fabric.plugins import CheckpointIO
-from lightning.pytorch import Callback, LightningModule, Trainer
+from lightning.pytorch import Callback, LightningDataModule, LightningModule, Trainer
 from lightning.pytorch.callbacks import Checkpoint, LearningRateMonitor
 from lightning.pytorch.cli import SaveConfigCallback
 from lightning.pytorch.loggers import TensorBoardLogger
 from lightning.pytorch.trainer.states import TrainerFn
 from lightning.pytorch.utilities.model_helpers import is_overridden
 
+from datamodules.base import InMemoryDataModule
 from lightning_renyicl.atomic import write_text
 from lightning_renyicl.callbacks import AtomicCheckpointIO, EmbeddingWriter, EndAtOnce, LastCheckpoint, ResultJson
 from lightning_renyicl.checkpoints import RUN, refuse_without
+from lightning_renyicl.evaluation import Baselines, FrozenFeatures, RawColumns
 from lightning_renyicl.provenance import fingerprints
 from lightning_renyicl.runs.folder import RunFolder
 from lightning_renyicl.runs.logger import ContinuedCSVLogger
@@ -80,19 +82,21 @@ def _name(section: Any) -> str | None:
     return path.rpartition(".")[2] if isinstance(path, str) else None
 
 
-def add_defaults(trainer: Any, subcommand: str, folder: RunFolder) -> list[Callback]:
+def add_defaults(trainer: Any, subcommand: str, folder: RunFolder, data: LightningDataModule) -> list[Callback]:
     """Fills in what the trainer's configuration leaves open, and returns the callbacks that no configuration names.
 
     Args:
         trainer: the section ``trainer`` with its classes instantiated; changed in place.
         subcommand: fit, validate, test or predict.
         folder: the run folder.
+        data: the run's data.
 
     Raises:
         ValueError: a callback stands twice in the configuration.
     """
     own = listed(trainer.callbacks)
-    callbacks: list[Callback] = [ResultJson()]
+    callbacks: list[Callback] = [Baselines()] if asks_for_baselines(own, subcommand, data) else []
+    callbacks.append(ResultJson())
     refuse_twice([*own, *callbacks])
     if subcommand == "fit":
         if trainer.logger in (None, True):
@@ -126,6 +130,20 @@ def refuse_twice(callbacks: list[Callback]) -> None:
             if each.state_key in seen:
                 raise ValueError(f"{type(each).__name__} stands twice in trainer.callbacks: leave one out")
             seen.add(each.state_key)
+
+
+def asks_for_baselines(own: list[Callback], subcommand: str, data: LightningDataModule) -> bool:
+    """Whether what is scored is to be compared with doing nothing.
+
+    That is where protocols run on frozen features, and where a user's own data is scored in any way.
+    """
+    if not isinstance(data, InMemoryDataModule) or subcommand not in ("fit", "test"):
+        return False
+    if any(isinstance(each, Baselines | RawColumns) for each in own):
+        return False  # which asks for it itself, or compares already
+    frozen = any(isinstance(each, FrozenFeatures) for each in own)
+    scored = frozen or any(getattr(each, "scores_in_validation", False) for each in own)
+    return scored if data.OWN else frozen and subcommand == "test"
 
 
 def with_checkpoint_io(plugins: Any, kept: Path) -> list[Any]:

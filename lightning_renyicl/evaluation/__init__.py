@@ -1,9 +1,11 @@
 """Evaluation of frozen features: one protocol a file, and the probe that trains beside a run."""
 
+from lightning_renyicl.evaluation.baselines import Baselines
 from lightning_renyicl.evaluation.frozen_features import FrozenFeatures
 from lightning_renyicl.evaluation.gradient_boosting import GradientBoosting
 from lightning_renyicl.evaluation.knn import KNN
 from lightning_renyicl.evaluation.linear_sgd import LinearSGD
+from lightning_renyicl.evaluation.logistic_regression import LogisticRegression
 from lightning_renyicl.evaluation.online_probe import OnlineProbe
 from lightning_renyicl.evaluation.protocol import FeatureProtocol, LabeledFeatures
 from lightning_renyicl.evaluation.pseudo_inverse import PseudoInverse
@@ -13,11 +15,13 @@ from lightning_renyicl.evaluation.rbf_svm import RBFSVM
 __all__ = [
     "KNN",
     "RBFSVM",
+    "Baselines",
     "FeatureProtocol",
     "FrozenFeatures",
     "GradientBoosting",
     "LabeledFeatures",
     "LinearSGD",
+    "LogisticRegression",
     "OnlineProbe",
     "PseudoInverse",
     "RawColumns",

@@ -2,37 +2,42 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
 from lightning.pytorch import Trainer
-from torch import Tensor, nn
+from torch import Tensor
 
 from lightning_renyicl.distributed import world_group
 from lightning_renyicl.sample_order import sample_order
 
 
 @torch.no_grad()
-def features_of(trainer: Trainer, split: str, encoder: nn.Module) -> tuple[Tensor, Tensor]:
-    """Representations ``[M, F]``, float32, and labels ``[M]`` of a split's labelled samples in the data's order.
+def features_of(trainer: Trainer, loader: Any, encode: Callable[[Any], Tensor]) -> tuple[Tensor, Tensor]:
+    """Representations ``[M, F]``, float32, and labels ``[M]`` of a loader's labelled samples in the data's order.
 
-    Where a split has no samples, both are ``[0]``, which ``torch.cat`` takes beside representations of any width.
+    Where it has no samples, both are ``[0]``, which ``torch.cat`` takes beside representations of any width.
 
-    The encoder, the module itself for instance, is in evaluation mode and in the trainer's precision, and samples are
-    not augmented. Of all processes each encodes its share and returns everything, on the CPU.
+    Samples are not augmented, and encoded in the trainer's precision. Of all processes each encodes its share and
+    returns everything, on the CPU.
+
+    Args:
+        trainer: trainer whose data it is, in validation or test.
+        loader: a loader of the data module's in order, such as ``feature_dataloader("train")``.
+        encode: a function of a batch, the module in evaluation mode for instance.
     """
-    data: Any = trainer.datamodule  # type: ignore[attr-defined]
-    loader = data.feature_dataloader(split)
-    training = encoder.training
-    encoder.eval()
-    parts = []
     with trainer.precision_plugin.forward_context():
-        for batch in loader:
-            batch = data.transfer_batch_to_device(batch, trainer.strategy.root_device, 0)
-            x, target = data.on_after_batch_transfer(batch, 0)
-            parts.append((encoder(x).float().cpu(), target.cpu()))
-    encoder.train(training)
+        parts = [(encode(x).float().cpu(), target.cpu()) for x, target in batches_of(trainer, loader)]
     return labelled(loader, parts)
+
+
+def batches_of(trainer: Trainer, loader: Any) -> Iterator[tuple[Any, Tensor]]:
+    """This process's batches of a loader, and their labels, on the device."""
+    data: Any = trainer.datamodule  # type: ignore[attr-defined]
+    for batch in loader:
+        batch = data.transfer_batch_to_device(batch, trainer.strategy.root_device, 0)
+        yield data.on_after_batch_transfer(batch, 0)
 
 
 def labelled(loader: Any, parts: list[tuple[Tensor, Tensor]]) -> tuple[Tensor, Tensor]:

@@ -50,7 +50,7 @@ class FrozenFeatures(Callback):
         loader: Any = trainer.test_dataloaders
         if split == "test" and trainer.num_test_batches == [len(loader)]:
             return LabeledFeatures(*labelled(loader, self._tested))
-        return LabeledFeatures(*features_of(trainer, split, pl_module))
+        return LabeledFeatures(*features_of(trainer, trainer.datamodule.feature_dataloader(split), pl_module))  # type: ignore[attr-defined]
 
     def on_test_epoch_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
         self._tested = []

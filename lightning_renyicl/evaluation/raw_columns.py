@@ -5,9 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from lightning.pytorch import LightningModule, Trainer
-from torch import nn
 
-from lightning_renyicl.encoders import ColumnEmbedding
 from lightning_renyicl.evaluation.features import features_of
 from lightning_renyicl.evaluation.frozen_features import FrozenFeatures
 from lightning_renyicl.evaluation.protocol import LabeledFeatures
@@ -16,7 +14,8 @@ from lightning_renyicl.evaluation.protocol import LabeledFeatures
 class RawColumns(FrozenFeatures):
     """Runs protocols on the columns themselves, categories one-hot, to compare an encoder with.
 
-    As :class:`FrozenFeatures`; scores are called ``raw/NAME/top1`` and ``raw/NAME/macro_top1``.
+    As :class:`FrozenFeatures`; scores are called ``raw/NAME/top1`` and ``raw/NAME/macro_top1``. Of images and graphs
+    protocols get what the data module gives as their raw input.
 
     Args:
         protocols: classifiers to run, each under a name of its own.
@@ -29,7 +28,4 @@ class RawColumns(FrozenFeatures):
 
     def samples(self, trainer: Trainer, pl_module: LightningModule, split: str) -> LabeledFeatures:
         data: Any = trainer.datamodule  # type: ignore[attr-defined]
-        columns: nn.Module = nn.Identity()
-        if data.cardinalities:
-            columns = ColumnEmbedding(data.in_features, data.cardinalities, None).to(trainer.strategy.root_device)
-        return LabeledFeatures(*features_of(trainer, split, columns))
+        return LabeledFeatures(*features_of(trainer, data.feature_dataloader(split), data.raw_input))

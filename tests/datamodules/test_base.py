@@ -99,6 +99,14 @@ def test_eval_batch_is_the_eval_view():
     assert target.tolist() == [2, 0, 2]
 
 
+def test_raw_input_is_numbers_and_categories():
+    data = Numbers()
+    rows = torch.tensor([[0.5, 1, 1000, 2], [-1.5, 0, 3, 0]])
+    assert torch.equal(data.raw_input(rows.view(2, 2, 2)), rows)
+    data.cardinalities = (2, 1001, 3)
+    assert data.raw_input(rows).tolist() == [[0.5, 0, 1, 0, 0, 1], [-1.5, 1, 0, 1, 0, 0]]
+
+
 def test_augmentations_are_fitted_on_training_rows_alone():
     module = Numbers()
     samples = module.samples

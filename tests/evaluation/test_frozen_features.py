@@ -9,7 +9,6 @@ import torch
 
 from datamodules import FakeTable
 from lightning_renyicl.evaluation import FrozenFeatures, LinearSGD, OnlineProbe, PseudoInverse, RawColumns
-from lightning_renyicl.evaluation.features import features_of
 from lightning_renyicl.evaluation.protocol import FeatureProtocol
 
 
@@ -137,16 +136,6 @@ def test_features_have_the_trainers_precision(make, quiet_trainer):
     assert recorder.got[2].dtype == torch.float32
     assert not torch.equal(recorder.got[2], exact)
     torch.testing.assert_close(recorder.got[2], exact, rtol=0.1, atol=0.1)
-
-
-def test_the_mode_of_the_encoder_comes_back(make, quiet_trainer):
-    module, data = make()
-    trainer = quiet_trainer()
-    trainer.test(module, datamodule=data, verbose=False)
-    module.train()
-    features_of(trainer, "val", module)
-    assert module.training
-    assert module.backbone.training
 
 
 @pytest.mark.parametrize(("protocols", "got"), [([], "none"), ([Recorder(), Recorder()], "recorder, recorder")])

@@ -174,7 +174,9 @@ REAL = {
         "early_stopping=True, tol=1.0",
         shows="boosting",
     ),
-    "columns of RawColumns": Edit(f"{CORE}/evaluation/raw_columns.py", "nn.Identity()", "nn.Tanh()", shows="raw/"),
+    "columns of RawColumns": Edit(
+        "datamodules/base.py", "rows: Tensor = x.flatten(1)", "rows: Tensor = x.flatten(1).tanh()", shows="raw/"
+    ),
     "variance of InformationError": Edit(
         f"{CORE}/callbacks/information_error.py", "correction=0", "correction=1", "pairs", "information_error"
     ),
