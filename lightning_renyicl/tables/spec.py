@@ -21,14 +21,14 @@ class Line:
 
     Attributes:
         label: the paper's label; headings of several levels are joined by " / ".
-        config: the configuration that its cells train, a path under ``configs/`` without ``.yaml``; what the other
-            line ``fills`` takes the place of ``{}`` in it.
-        fills: part of the name of the other line's configuration.
+        config: the configuration that its cells train, a path under ``configs/`` without ``.yaml``.
+        fills: what takes the place of ``{}`` in the other line's ``config``, ``overlays`` and ``metric``.
         overlays: configurations laid over that.
         one_of: configurations of which each is laid over those and trained; a cell has the best by ``Spec.choose_by``.
         metric: key in ``result.json``, where it isn't the table's.
         unit: unit of a column's numbers, where it isn't the table's.
         only: columns that a row fills, as others would show the same.
+        without: columns that a row doesn't fill, each with why.
         scales: overlays of each scale at which its cells can run; of rows and columns that give none, at every scale.
         timed_on: an overlay for each scale, with made-up data of the same shape, to time a step without the data.
         gain_over: another line; each cell also prints its gain over that line's.
@@ -44,11 +44,25 @@ class Line:
     metric: str | None = None
     unit: str | None = None
     only: tuple[str, ...] = ()
+    without: dict[str, str] = field(default_factory=dict)
     scales: dict[str, tuple[str, ...]] | None = None
     timed_on: dict[str, str] | None = None
     gain_over: str | None = None
     difference: tuple[str, str] | None = None
     missing: str | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the other line has to fill something of it."""
+        return any("{}" in text for text in (self.config or "", self.metric or "", *self.overlays))
+
+    def filled_by(self, other: Line) -> Line:
+        """The line with what the other one fills."""
+        if other.fills is None or not self.is_open:
+            return self
+        config, metric = (text and text.replace("{}", other.fills) for text in (self.config, self.metric))
+        overlays = tuple(overlay.replace("{}", other.fills) for overlay in self.overlays)
+        return replace(self, config=config, metric=metric, overlays=overlays)
 
     @property
     def reason(self) -> str | None:
@@ -67,6 +81,8 @@ class Spec:
         unit: unit of what is printed: shares are printed in per cent, other numbers as they are.
         points: two columns; a picture has every row as a point, the first column across, the second up. Rows are called
             ``A / B / C``: a panel for each A, a colour for each B and a mark for each C.
+        lines: what the second parts of the rows' labels are called, which are ``A / B``; a picture has a panel for each
+            A, and in it a line for each column over the Bs in order.
         curves: columns of ``metrics.csv`` that are drawn over the steps, by what they are called, the first as it was
             logged and smoothed, others smoothed and dashed; of rows whose labels are ``A / B`` all with the same A
             side by side.
@@ -88,6 +104,7 @@ class Spec:
     metric: str = "online_probe/top1"
     unit: str = "per cent"
     points: tuple[str, ...] = ()
+    lines: str | None = None
     curves: dict[str, list[str]] = field(default_factory=dict)
     known: str | None = None
     choose_by: str | None = None
@@ -102,19 +119,20 @@ class Spec:
 
         Several trainings are what the best is chosen from.
         """
-        lines = (self.rows[row], self.columns[column])
+        lines = self._lines(row, column)
         if any(line.difference for line in lines):
             return ""
         for line in lines:
             if line.reason:
                 return line.reason
-        only = self.rows[row].only
+        only = lines[0].only
         if only and column not in only:
             return f"the same as in {' and '.join(only)}"
+        if column in lines[0].without:
+            return lines[0].without[column]
         config = next((line.config for line in lines if line.config), None)
         if config is None:
             return "no configuration yet"
-        config = config.format(*(line.fills for line in lines if line.fills))
         if any(line.scales is not None and scale not in line.scales for line in lines):
             return f"nothing to run at scale {scale}"
         own = [config, *lines[0].overlays, *lines[1].overlays]
@@ -123,9 +141,15 @@ class Spec:
         choices = [[choice] for line in lines for choice in line.one_of] or [[]]
         return tuple(self._training([*own, *choice], scaled, stand_in, scale) for choice in choices)
 
+    def _lines(self, row: str, column: str) -> tuple[Line, Line]:
+        """A row and a column, each with what the other one fills."""
+        across, down = self.rows[row], self.columns[column]
+        return across.filled_by(down), down.filled_by(across)
+
     def metric_of(self, row: str, column: str) -> str:
         """The key in ``result.json`` of what a cell shows."""
-        return self.rows[row].metric or self.columns[column].metric or self.metric
+        across, down = self._lines(row, column)
+        return across.metric or down.metric or self.metric
 
     def unit_of(self, column: str) -> str:
         """The unit of the numbers in a column."""
@@ -213,20 +237,25 @@ def load(name: str) -> Spec:
             for other in (*(one.difference or ()), *filter(None, [one.gain_over])):
                 if other not in lines[kind]:
                     raise ValueError(f"{path}: {one.label} names {other}, which is none of the {kind}")
-    wrong = [one for one in lines["rows"].values() if not lines["columns"].keys() >= set(one.only)]
-    wrong += [one for one in lines["columns"].values() if one.only]
+    named = {one.label: {*one.only, *one.without} for one in lines["rows"].values()}
+    wrong = {label: given - lines["columns"].keys() for label, given in named.items()}
+    wrong |= {one.label: {*one.only, *one.without} for one in lines["columns"].values()}
+    for label, given in wrong.items():
+        if given:
+            told = ", ".join(sorted(given))
+            raise ValueError(f"{path}: {label}: only and without are for rows, and name columns, got {told}")
     points = strings(path, "points", content.get("points"))
     if points and not (len(points) == 2 and lines["columns"].keys() >= set(points)):
         raise ValueError(f"{path}: points names two columns, got {', '.join(points)}")
+    if content.get("lines") and not all(label.count(" / ") == 1 for label in lines["rows"]):
+        raise ValueError(f"{path}: lines needs rows called A / B, got {', '.join(lines['rows'])}")
     if any(one.unit for one in lines["rows"].values()):
         raise ValueError(f"{path}: only columns have a unit of their own")
-    for one in wrong:
-        raise ValueError(f"{path}: {one.label}: only is for rows, and names columns, got {', '.join(one.only)}")
     for kind, other in (("rows", "columns"), ("columns", "rows")):
-        open_ones = [one.label for one in lines[kind].values() if "{}" in (one.config or "")]
+        is_open = any(one.is_open for one in lines[kind].values())
         fill = [bool(one.fills) for one in lines[other].values() if not one.missing and not one.difference]
-        if any(fill) != bool(open_ones) or (open_ones and not all(fill)):
-            raise ValueError(f"{path}: a {{}} in the configurations of {kind} needs all {other} to say what fills it")
+        if any(fill) != is_open or (is_open and not all(fill)):
+            raise ValueError(f"{path}: a {{}} in {kind} needs all {other} to say what fills it")
     seeds = SEEDS | (content.get("seeds") or {})
     notes = strings(path, "notes", content.get("notes"))
     spec = Spec(name=name, **{**content, **lines, "seeds": seeds, "points": points, "notes": notes})
@@ -254,6 +283,8 @@ def line(path: Path, label: str, keys: dict[str, Any]) -> Line:
     lists: dict[str, Any] = {key: strings(path, f"{label}: {key}", keys[key]) for key in given}
     if len(lists.get("difference", ("", ""))) != 2:
         raise ValueError(f"{path}: {label}: difference names two lines, got {keys['difference']}")
+    if not isinstance(keys.get("without", {}), dict):
+        raise ValueError(f"{path}: {label}: without gives columns a reason each, got {keys['without']!r}")
     scales = keys.get("scales")
     if scales is not None:
         check_scales(path, scales)

@@ -217,7 +217,7 @@ GOOD = "title: t\nrows: {a: {}, b: {}, c: {}}\ncolumns: {x: {}}\n"
 MISTAKES = {
     "key of a table": (
         GOOD + "metrics: top1\n",
-        "unknown metrics; there are best_of, choose_by, columns, curves, known, metric,",
+        "unknown metrics; there are best_of, choose_by, columns, curves, known, lines, metric,",
     ),
     "points of one column": (GOOD + "points: [x]\n", "points names two columns, got x"),
     "points of an unknown column": (GOOD + "points: [x, z]\n", "points names two columns, got x, z"),
@@ -243,10 +243,25 @@ MISTAKES = {
     ),
     "only of an unknown column": (
         "title: t\nrows: {a: {only: [x, z]}}\ncolumns: {x: {}}\n",
-        "a: only is for rows, and names columns, got x, z",
+        "a: only and without are for rows, and name columns, got z",
     ),
-    "only of a column": ("title: t\nrows: {a: {}}\ncolumns: {x: {only: [x]}}\n", "x: only is for rows"),
-    "nothing to fill": ("title: t\nrows: {a: {fills: b}}\ncolumns: {x: {config: c}}\n", "a {} in the configurations"),
+    "only of a column": ("title: t\nrows: {a: {}}\ncolumns: {x: {only: [x]}}\n", "x: only and without are for rows"),
+    "without an unknown column": (
+        "title: t\nrows: {a: {without: {z: too large}}}\ncolumns: {x: {}}\n",
+        "a: only and without are for rows, and name columns, got z",
+    ),
+    "without a reason": (
+        "title: t\nrows: {a: {without: [x]}}\ncolumns: {x: {}}\n",
+        "a: without gives columns a reason each, got ['x']",
+    ),
+    "lines of rows of one part": (
+        "title: t\nlines: labels\nrows: {a / b: {}, c: {}}\ncolumns: {x: {}}\n",
+        "lines needs rows called A / B, got a / b, c",
+    ),
+    "nothing to fill": (
+        "title: t\nrows: {a: {fills: b}}\ncolumns: {x: {config: c}}\n",
+        "a {} in columns needs all rows to say what fills it",
+    ),
     "nothing that fills": ("title: t\nrows: {a: {}}\ncolumns: {x: {config: 'c_{}'}}\n", "needs all rows to say"),
     "a row that does not fill": (
         "title: t\nrows: {a: {fills: d}, b: {}}\ncolumns: {x: {config: 'c_{}'}}\n",
@@ -290,6 +305,18 @@ class TestMistakes:
         loaded = spec.load(self.write(tmp_path, GOOD))
         assert list(loaded.rows) == ["a", "b", "c"]
         assert loaded.cell("a", "x", "small") == "no configuration yet"
+
+    def test_what_a_row_fills(self, tmp_path):
+        """It fills a column's overlays and its metric; a row without such a column's number says why."""
+        rows = "{a: {config: c, fills: few}, b: {config: c, fills: all, without: {y: too slow}}}"
+        columns = "{x: {metric: 'm_{}/top1'}, y: {metric: 'm_{}/top1', overlays: [o, 'labels_{}']}}"
+        loaded = spec.load(self.write(tmp_path, f"title: t\nrows: {rows}\ncolumns: {columns}\n"))
+        assert [loaded.metric_of(row, "x") for row in "ab"] == ["m_few/top1", "m_all/top1"]
+        assert loaded.cell("a", "x", "small") == loaded.cell("b", "x", "small")
+        (training,) = loaded.cell("a", "y", "small")
+        assert training.name == "c+o+labels_few"
+        assert training.configs == ("configs/c.yaml", "configs/o.yaml", "configs/labels_few.yaml")
+        assert loaded.cell("b", "y", "small") == "too slow"
 
     @pytest.mark.parametrize("mistake", MISTAKES)
     def test_names_the_file_and_what_is_wrong(self, tmp_path, mistake):

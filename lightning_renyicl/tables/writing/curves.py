@@ -6,7 +6,7 @@ from pathlib import Path
 
 from lightning_renyicl.tables.scores import Table
 from lightning_renyicl.tables.training import Run, Training
-from lightning_renyicl.tables.writing.drawing import pyplot, save, say_not_run
+from lightning_renyicl.tables.writing.drawing import legend, pyplot, save, say_not_run
 
 SMOOTHING = 50
 """A smoothed curve is the mean over one part in so many of the steps."""
@@ -63,9 +63,7 @@ def curves(table: Table, path: Path) -> None:
                 axis.set_ylim(-0.1 * logged[table.spec.known].max(), 1.5 * logged[table.spec.known].max())
     for axis in axes[-1]:
         axis.set_xlabel("step")
-    lines = {line.get_label(): line for axis in axes.flat for line in axis.lines}
-    if lines:
-        figure.legend(lines.values(), lines.keys(), loc="outside lower center", ncols=len(lines))
+    legend(figure, 4)
     figure.suptitle(f"{table.spec.title}\n(scale {table.scale})", wrap=True)
     save(figure, path)
 

@@ -18,8 +18,8 @@ FORMATS = {".md": markdown, ".tex": latex, ".csv": comma_separated}
 def write(table: Table, folder: Path) -> list[Path]:
     """Writes ``NAME.md``, ``.tex``, ``.csv`` and ``.png`` into a folder; at scales but the paper's ``NAME-SCALE``.
 
-    Where a table has points, ``NAME-points.png`` too; where it has curves and the runs have left theirs,
-    ``NAME-curves.png``.
+    Where a table has points or lines, ``NAME-points.png`` or ``NAME-lines.png`` too; where it has curves and the runs
+    have left theirs, ``NAME-curves.png``.
     """
     from lightning_renyicl.tables.writing.picture import picture
 
@@ -36,6 +36,11 @@ def write(table: Table, folder: Path) -> list[Path]:
 
         found.append(folder / f"{stem}-points.png")
         points(table, found[-1])
+    if table.spec.lines:
+        from lightning_renyicl.tables.writing.lines import lines
+
+        found.append(folder / f"{stem}-lines.png")
+        lines(table, found[-1])
     if table.spec.curves and any(run.curves.exists() for run in table.runs):
         from lightning_renyicl.tables.writing.curves import curves
 
@@ -71,7 +76,7 @@ def keep_fuller(table: Table, folder: Path) -> str | None:
     if not lost:
         return None
     old = old_name(stem, lambda name: any(folder.glob(f"{name}.*")))
-    for suffix in (*FORMATS, ".png", "-points.png", "-curves.png"):
+    for suffix in (*FORMATS, ".png", "-points.png", "-lines.png", "-curves.png"):
         file_of_it = folder / (stem + suffix)
         if file_of_it.exists():
             file_of_it.rename(folder / (old + suffix))

@@ -6,9 +6,7 @@ import math
 from pathlib import Path
 
 from lightning_renyicl.tables.scores import Table
-from lightning_renyicl.tables.writing.drawing import pyplot, save, say_not_run
-
-ACROSS = 4  # panels side by side
+from lightning_renyicl.tables.writing.drawing import ACROSS, legend, pyplot, save, say_not_run
 
 
 def picture(table: Table, path: Path) -> None:
@@ -38,10 +36,6 @@ def picture(table: Table, path: Path) -> None:
         axis.grid(axis="x", alpha=0.3)
     for axis in axes.flat[len(columns) :]:
         axis.set_visible(False)
-    handles = {
-        label: handle for axis in axes.flat for handle, label in zip(*axis.get_legend_handles_labels(), strict=True)
-    }
-    if handles:
-        figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=2)
+    legend(figure, 2)
     figure.suptitle(f"{table.spec.title}\n(scale {table.scale}, {table.spec.units})", wrap=True)
     save(figure, path)

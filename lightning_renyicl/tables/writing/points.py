@@ -6,11 +6,7 @@ import math
 from pathlib import Path
 
 from lightning_renyicl.tables.scores import Table
-from lightning_renyicl.tables.writing.drawing import pyplot, save, say_not_run
-
-COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#000000")
-"""Okabe and Ito's, which colour-blind readers tell apart."""
-MARKS = "osD^vPX"
+from lightning_renyicl.tables.writing.drawing import COLOURS, MARKS, pyplot, save, say_not_run
 
 
 def points(table: Table, path: Path) -> None:
