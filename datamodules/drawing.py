@@ -67,6 +67,24 @@ def few(target: Tensor, labels: int | float, seed: int) -> Tensor:
     return drawn(target, most, seed).sort().values
 
 
+def few_of(index: Tensor, target: Tensor, labels: int | float, seed: int) -> Tensor:
+    """Those of the training samples that training sees where labels are few, ``[m]`` in order.
+
+    Args:
+        index: numbers of the training samples.
+        target: labels of all samples, ``[M]``, −1 where unknown.
+        labels: how many, see :func:`few`.
+        seed: seed of the draw.
+
+    Raises:
+        ValueError: none of the training samples has a label.
+    """
+    index = index[target[index] >= 0].sort().values
+    if not len(index):
+        raise ValueError(f"data.labels {labels} needs labels, and no training sample has one: leave data.labels out")
+    return index[few(target[index], labels, seed)]
+
+
 def aside(target: Tensor, seed: int) -> Tensor:
     """Whether a sample is of the fifth that is set aside of every class, ``[M]``.
 
