@@ -118,12 +118,12 @@ class Table(InMemoryDataModule):
             if lacking:
                 raise ValueError(f"{place} has no columns {some(lacking)} to drop")
             classes = [] if target is None else find_classes(parts, target)
-            labels = self._labels(parts, classes)
-            splits = self._split(labels, num_rows(table), classes)
+            numbers = self._labels(parts, classes)
+            splits = self._split(numbers, num_rows(table), classes)
             features = {name: column for name, column in table.items() if name not in (target, *drop)}
             columns = fit_columns(features, splits["train"].numpy(), categorical, impute, place)
             fitted = {"classes": classes, "columns": columns}
-            self._loaded = Samples(parts, labels, splits)
+            self._loaded = Samples(parts, numbers, splits)
             rank_zero_info(f"{place}: columns are read as {columns.summary()}, {len(index) + len(drop)} left out")
         self._learn(fitted)
 
