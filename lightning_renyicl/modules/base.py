@@ -92,7 +92,7 @@ class ContrastiveModule(StoredModule):
             targets = projections[:2]
         else:
             targets = [self.momentum_target(view) for view in views[:2]]
-        loss, logs = self.objective(online, targets, Context(labels=target))
+        loss, logs = self.objective(online, targets, context=Context(labels=target))
         first = features[0].detach()
         self._loss = loss.detach()
         finite = self._loss.isfinite()
