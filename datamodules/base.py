@@ -295,7 +295,7 @@ class InMemoryDataModule(SplitLoaders):
         return min(self.batch_size, max(2, len(index) // processes) * processes)
 
     def state_dict(self) -> dict[str, Any]:
-        """As :meth:`SplitLoaders.state_dict`, and the seed that few labels were drawn by."""
+        """The place within the epoch, and the seed that few labels were drawn by."""
         drawn = {} if self._drawn_by is None else {"drawn_by": self._drawn_by}
         return {**super().state_dict(), **drawn}
 
