@@ -14,6 +14,7 @@ from torch import Generator, Tensor
 from torch.utils.data import DataLoader, Dataset
 
 from datamodules.augmentations.base import Augmentation, fits
+from datamodules.drawing import check_few, few_of
 from datamodules.sampler import BatchIndices
 from datamodules.seeding import generator_at
 from datamodules.stored import class_at, make, part, read
@@ -115,9 +116,13 @@ class SplitLoaders(LightningDataModule):
             place = (self.trainer.current_epoch, self.trainer.fit_loop.batch_idx + 1)
         return generator_at(self.seed, *place, self.processes[0], device=device)
 
+    def training_batch(self, index: Tensor) -> int:
+        """The number of samples in a training batch of the samples at ``index``, over all processes."""
+        return self.batch_size
+
     def train_sampler(self, index: Tensor) -> BatchIndices:
         """What draws this process's training batches of the samples at ``index``."""
-        return BatchIndices(index, self.batch_size, True, self.seed, *self.processes)
+        return BatchIndices(index, self.training_batch(index), True, self.seed, *self.processes)
 
     def loader(self, sampler: BatchIndices) -> DataLoader:
         """A loader of the batches that a sampler draws."""
@@ -183,9 +188,13 @@ class InMemoryDataModule(SplitLoaders):
             devices.
         num_classes: number of labels.
         in_features: columns or node features of a sample; None for images.
+        labels: training samples that training sees: a whole number is so many of each class, a fraction in (0, 1] this
+            share of the labelled ones, the classes in proportion and one of each at least; None: all samples, labelled
+            or not. They are drawn by the seed, once: a checkpoint keeps the seed. What is fitted on training samples is
+            fitted on all of them. Where they are fewer than a batch has, all are one batch.
 
     Raises:
-        ValueError: fewer than two views.
+        ValueError: fewer than two views, or a number of labels out of range; when data is read, no label to draw.
     """
 
     ROOT_IS_A_PLACE: ClassVar[bool] = False
@@ -196,15 +205,24 @@ class InMemoryDataModule(SplitLoaders):
     """What else is worth a try on raw input, for people."""
 
     def __init__(
-        self, views: Sequence[Augmentation], batch_size: int, num_classes: int, in_features: int | None = None
+        self,
+        views: Sequence[Augmentation],
+        batch_size: int,
+        num_classes: int,
+        in_features: int | None = None,
+        labels: int | float | None = None,
     ) -> None:
         super().__init__(batch_size)
+        if labels is not None:
+            check_few(labels, "data.labels")
         if len(views) < 2:
             raise ValueError(f"contrastive learning needs at least 2 views, got {len(views)}")
         self.views = list(views)
         self.num_classes = num_classes
         self.in_features = in_features
         self.cardinalities: tuple[int, ...] = ()
+        self.few_labels = labels
+        self._drawn_by: int | None = None  # the seed that few labels were drawn by
         self.predicting = False
         self._loaded: Samples | None = None
         self._encoded: Samples | None = None
@@ -263,7 +281,27 @@ class InMemoryDataModule(SplitLoaders):
                 training = self._encoded.inputs[self._encoded.splits["train"]]
                 for view in self.views:
                     view.fit(training)
+            if self.few_labels is not None and not self.predicting:
+                self._drawn_by = self.seed if self._drawn_by is None else self._drawn_by
+                splits = self._encoded.splits
+                own = few_of(splits["train"], self._encoded.target, self.few_labels, self._drawn_by)
+                self._encoded.splits = {**splits, "train": own}
         return self._encoded
+
+    def training_batch(self, index: Tensor) -> int:
+        if self.few_labels is None:
+            return self.batch_size
+        _, processes = self.processes
+        return min(self.batch_size, max(2, len(index) // processes) * processes)
+
+    def state_dict(self) -> dict[str, Any]:
+        """The place within the epoch, and the seed that few labels were drawn by."""
+        drawn = {} if self._drawn_by is None else {"drawn_by": self._drawn_by}
+        return {**super().state_dict(), **drawn}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        super().load_state_dict(state_dict)
+        self._drawn_by = state_dict.get("drawn_by")
 
     def take(self, index: Tensor) -> tuple[Any, Tensor]:
         """The samples and labels at ``index``, on the device of ``index``."""

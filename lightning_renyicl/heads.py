@@ -15,6 +15,20 @@ class Head(nn.Module):
         self.out_features = out_features
 
 
+class NoHead(Head):
+    """The identity, for methods that are trained on the representations themselves.
+
+    Args:
+        in_features: input width; given by the module.
+    """
+
+    def __init__(self, in_features: int) -> None:
+        super().__init__(in_features)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x
+
+
 class MLPHead(Head):
     """Linear layers, each but the last with BatchNorm and ReLU (RényiCL, appendix "ImageNet experiments").
 

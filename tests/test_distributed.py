@@ -10,6 +10,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import partial
 from itertools import product
 from pathlib import Path
 from types import SimpleNamespace
@@ -30,7 +31,7 @@ from lightning_renyicl.heads import MLPHead
 from lightning_renyicl.modules.base import feature_std
 from lightning_renyicl.momentum import MomentumTarget
 from lightning_renyicl.mutual_information import MutualInformation
-from lightning_renyicl.objectives import CPC, MLCPC, RMLCPC, Objective, functional
+from lightning_renyicl.objectives import CPC, MLCPC, RMLCPC, Context, CrossEntropy, Objective, functional
 from tests.objectives.conftest import REPRESENTATIVES
 
 SAMPLES = 32
@@ -66,6 +67,26 @@ class Step(nn.Module):
         online = projections if self.predictor is None else [self.predictor(z) for z in projections]
         target = projections[:2] if self.target is None else [self.target(view) for view in views[:2]]
         return self.objective(online, target)
+
+
+class SupervisedStep(Step):
+    """A step with labels, which come behind the views."""
+
+    def forward(self, views: list) -> tuple[Tensor, dict[str, Tensor]]:
+        *views, labels = views
+        online = [self.projector(self.backbone(view)) for view in views]
+        return self.objective(online, online, Context(labels))
+
+
+def supervised(unknown: int) -> tuple[SupervisedStep, list[Tensor]]:
+    """Training with labels, of which the first are unknown."""
+    objective = CrossEntropy()
+    torch.manual_seed(2)
+    objective.build(5, 3)
+    step, views = small(objective, False, False, 2, torch.float64)
+    labels = torch.arange(SAMPLES) % 3
+    labels[:unknown] = -1
+    return SupervisedStep(step.backbone, step.projector, objective, None, False), [*views, labels]
 
 
 def small(
@@ -153,6 +174,12 @@ def everything(position: int, world: int) -> Iterator[tuple[str, dict[str, Tenso
         step, batch = small(RMLCPC(0.5), momentum, True, 5, torch.float64)
         wrapped = DistributedDataParallel(step) if world > 1 else step
         yield f"DistributedDataParallel, {momentum=}, float64", outcome(wrapped, batch, position, world, averaged=True)
+    # all, some of a process's, all of a process's and all samples without a label
+    for unknown in (0, 3, SAMPLES // 4, SAMPLES):
+        yield f"CrossEntropy, {unknown=}, float64", outcome(*supervised(unknown), position, world)
+    step, batch = supervised(3)
+    wrapped = DistributedDataParallel(step) if world > 1 else step
+    yield "CrossEntropy, DistributedDataParallel, float64", outcome(wrapped, batch, position, world, averaged=True)
     step, batch = small(CPC(), False, True, 3, torch.float64)
     yield "reversed ranks, float64", outcome(step, batch, world - 1 - position, world)
 
@@ -263,7 +290,8 @@ def test_processes_agree_with_one(world, alone, together, subtests):
         tolerance = 1e-10 if name.endswith("float64") else 1e-5
         with subtests.test(name):
             for result in results:
-                torch.testing.assert_close(result["steps"][name], alone[name], rtol=tolerance, atol=tolerance)
+                close = partial(torch.testing.assert_close, rtol=tolerance, atol=tolerance, equal_nan=True)
+                close(result["steps"][name], alone[name])
     for name in BOUNDS:
         whole = functional_outcome(name, 0, 1)
         with subtests.test(f"functional.{name}"):

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from lightning_renyicl.heads import MLPHead
+from lightning_renyicl.heads import MLPHead, NoHead
 
 
 @pytest.mark.parametrize(
@@ -42,3 +42,9 @@ def test_a_single_width_is_one_linear_layer():
 def test_no_widths():
     with pytest.raises(ValueError, match="at least one layer"):
         MLPHead(3, [])
+
+
+def test_no_head_is_the_identity():
+    x = torch.randn(3, 7)
+    assert NoHead(7)(x) is x
+    assert NoHead(7).out_features == 7

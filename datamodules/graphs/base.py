@@ -67,9 +67,11 @@ class GraphDataModule(InMemoryGraphs):
         held_out: fraction of the graphs that is set aside, the classes in proportion, half of it for validation and
             half for test, the same graphs whatever the seed. With 0 all graphs train and all are evaluated, as in
             GraphCL: for protocols that have folds of their own, such as ``RBFSVM``.
+        labels: training samples that training sees: so many of each class, or as a fraction this share of the labelled
+            ones, see :class:`~datamodules.base.InMemoryDataModule`; None: all, labelled or not.
 
     Raises:
-        ValueError: a fraction outside [0, 1), or a degree below 0.
+        ValueError: a fraction outside [0, 1), a degree below 0, or few labels where no graph is held out.
     """
 
     PREDICTS_ALL = True
@@ -82,13 +84,16 @@ class GraphDataModule(InMemoryGraphs):
         in_features: int,
         max_degree: int | None,
         held_out: float,
+        labels: int | float | None = None,
     ) -> None:
         views = [view if isinstance(view, Identity) else WithRemaining(view) for view in views]
-        super().__init__(views, batch_size, num_classes, in_features)
+        super().__init__(views, batch_size, num_classes, in_features, labels)
         if not 0 <= held_out < 1:
             raise ValueError(f"held_out must be in [0, 1), got {held_out}")
         if max_degree is not None and max_degree < 0:
             raise ValueError(f"max_degree must be at least 0, got {max_degree}")
+        if labels is not None and not held_out:
+            raise ValueError("data.labels needs graphs to evaluate that it doesn't draw from: data.held_out above 0")
         self.max_degree = max_degree
         self.held_out = held_out
         self.reshuffle = True

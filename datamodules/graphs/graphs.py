@@ -47,6 +47,8 @@ class Graphs(GraphDataModule):
         max_degree: adds a node's degree, one-hot, with larger ones in the last column; None doesn't.
         held_out: fraction of the graphs that is set aside, half of it for validation and half for test; 0: all graphs
             train and all are evaluated, for protocols with folds of their own such as ``RBFSVM``.
+        labels: training samples that training sees: so many of each class, or as a fraction this share of the labelled
+            ones, see :class:`~datamodules.base.InMemoryDataModule`; None: all, labelled or not.
 
     Raises:
         ValueError: not exactly one source, or graphs with a fault, which it names.
@@ -70,12 +72,13 @@ class Graphs(GraphDataModule):
         thousands: str | None = None,
         missing: Sequence[str] | None = None,
         max_gib: float | None = None,
+        labels: int | float | None = None,
     ) -> None:
         given = [name for name, value in (("file", file), ("dataset", dataset), ("nodes", nodes)) if value is not None]
         if len(given) != 1 or (nodes is None) != (edges is None):
             got = " and ".join(given + ["edges"] * (edges is not None)) or "none"
             raise ValueError(f"give one of file, dataset, or nodes together with edges, got {got}")
-        super().__init__(views, batch_size, 0, 0, max_degree, held_out)
+        super().__init__(views, batch_size, 0, 0, max_degree, held_out, labels)
         self.file, self.nodes, self.edges = (None if p is None else Path(p).expanduser() for p in (file, nodes, edges))
         self.dataset = dataset
         self._layout = Layout(True, delimiter, decimal, thousands, missing, max_gib)

@@ -60,6 +60,8 @@ class ImageDataModule(InMemoryDataModule):
             is slow and what ``device`` is held against.
         num_workers: processes that read images, for each that trains; 0: this one.
         in_memory: whether images are held as bytes.
+        labels: training samples that training sees: so many of each class, or as a fraction this share of the labelled
+            ones, see :class:`~datamodules.base.InMemoryDataModule`; None: all, labelled or not.
 
     Raises:
         ValueError: a negative number of processes, or an engine that doesn't exist.
@@ -74,8 +76,9 @@ class ImageDataModule(InMemoryDataModule):
         engine: Engine = "device",
         num_workers: int = 4,
         in_memory: bool = True,
+        labels: int | float | None = None,
     ) -> None:
-        super().__init__(views, batch_size, num_classes)
+        super().__init__(views, batch_size, num_classes, labels=labels)
         if num_workers < 0:
             raise ValueError(f"num_workers must not be negative, got {num_workers}")
         if engine not in ("device", "worker"):
@@ -89,7 +92,7 @@ class ImageDataModule(InMemoryDataModule):
         )
 
     def train_sampler(self, index: Tensor) -> BatchIndices:
-        return self.reader.train_sampler(index, self.batch_size, True, self.seed, *self.processes)
+        return self.reader.train_sampler(index, self.training_batch(index), True, self.seed, *self.processes)
 
     def loader(self, sampler: BatchIndices) -> DataLoader:
         return self.reader.loader(sampler)

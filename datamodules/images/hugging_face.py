@@ -90,6 +90,8 @@ class HuggingFaceImages(UserImages):
         in_memory: decode all images once, which must be of one size, and hold them as bytes.
         engine: ``device`` or ``worker``, see :class:`ImageDataModule`.
         num_workers: processes that read images, for each that trains.
+        labels: training samples that training sees: so many of each class, or as a fraction this share of the labelled
+            ones, see :class:`~datamodules.base.InMemoryDataModule`; None: all, labelled or not.
 
     Raises:
         ValueError: a column or a split that isn't there, or a fraction or number out of range.
@@ -111,9 +113,10 @@ class HuggingFaceImages(UserImages):
         in_memory: bool = False,
         engine: Engine = "device",
         num_workers: int = 4,
+        labels: int | float | None = None,
     ) -> None:
         place = str(Path(name).expanduser()) if Path(name).expanduser().is_dir() else name
-        super().__init__(views, eval_augmentation, place, batch_size, held_out, in_memory, engine, num_workers)
+        super().__init__(views, eval_augmentation, place, batch_size, held_out, in_memory, engine, num_workers, labels)
         if train_size is not None and train_size < 2:
             raise ValueError(f"train_size must be at least 2 images, got {train_size}")
         self.train_size = train_size

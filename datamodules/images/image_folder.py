@@ -46,6 +46,8 @@ class ImageFolder(UserImages):
         skip_broken: leave images out that cannot be decoded, and say how many; looks at all of them first.
         engine: ``device`` or ``worker``, see :class:`ImageDataModule`.
         num_workers: processes that read images, for each that trains.
+        labels: training samples that training sees: so many of each class, or as a fraction this share of the labelled
+            ones, see :class:`~datamodules.base.InMemoryDataModule`; None: all, labelled or not.
 
     Raises:
         ValueError: no image, a folder laid out otherwise, a fraction out of range, or a class of one image.
@@ -63,9 +65,10 @@ class ImageFolder(UserImages):
         skip_broken: bool = False,
         engine: Engine = "device",
         num_workers: int = 4,
+        labels: int | float | None = None,
     ) -> None:
         place = Path(root).expanduser().absolute()
-        super().__init__(views, eval_augmentation, place, batch_size, held_out, in_memory, engine, num_workers)
+        super().__init__(views, eval_augmentation, place, batch_size, held_out, in_memory, engine, num_workers, labels)
         self.root = place
         self.skip_broken = skip_broken
         self._parts = {part: images_of(folder) for part, folder in parts_of(self.root).items()}

@@ -30,6 +30,8 @@ class UserImages(ImageDataModule):
         in_memory: whether images are decoded once and held as bytes.
         engine: ``device`` or ``worker``, see :class:`ImageDataModule`.
         num_workers: processes that read images, for each that trains.
+        labels: training samples that training sees: so many of each class, or as a fraction this share of the labelled
+            ones, see :class:`~datamodules.base.InMemoryDataModule`; None: all, labelled or not.
 
     Raises:
         ValueError: a fraction out of range.
@@ -48,8 +50,9 @@ class UserImages(ImageDataModule):
         in_memory: bool,
         engine: Engine,
         num_workers: int,
+        labels: int | float | None,
     ) -> None:
-        super().__init__(views, eval_augmentation, batch_size, 0, engine, num_workers, in_memory)
+        super().__init__(views, eval_augmentation, batch_size, 0, engine, num_workers, in_memory, labels)
         check_held_out(held_out)
         self.place = place
         self.held_out = held_out

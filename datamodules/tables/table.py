@@ -71,6 +71,8 @@ class Table(InMemoryDataModule):
         max_gib: GiB that a file may take when it is unpacked; None: half of this machine's memory.
         held_out: fraction of the rows of ``file`` that is set aside, the classes in proportion, the same rows whatever
             the seed: half of it for validation and half for test, all for validation with a ``test_file``.
+        labels: training samples that training sees: so many of each class, or as a fraction this share of the labelled
+            ones, see :class:`~datamodules.base.InMemoryDataModule`; None: all, labelled or not.
         fitted: what a checkpoint hands on; leave it out.
 
     Raises:
@@ -99,9 +101,10 @@ class Table(InMemoryDataModule):
         missing: Sequence[str] | None = None,
         max_gib: float | None = None,
         held_out: float = 0.2,
+        labels: int | float | None = None,
         fitted: Fitted | None = None,
     ) -> None:
-        super().__init__(views, batch_size, num_classes=0)
+        super().__init__(views, batch_size, num_classes=0, labels=labels)
         if not 0 < held_out < 1:
             raise ValueError(f"held_out must be in (0, 1), got {held_out}")
         self.target = target
@@ -115,12 +118,12 @@ class Table(InMemoryDataModule):
             if lacking:
                 raise ValueError(f"{place} has no columns {some(lacking)} to drop")
             classes = [] if target is None else find_classes(parts, target)
-            labels = self._labels(parts, classes)
-            splits = self._split(labels, num_rows(table), classes)
+            numbers = self._labels(parts, classes)
+            splits = self._split(numbers, num_rows(table), classes)
             features = {name: column for name, column in table.items() if name not in (target, *drop)}
             columns = fit_columns(features, splits["train"].numpy(), categorical, impute, place)
             fitted = {"classes": classes, "columns": columns}
-            self._loaded = Samples(parts, labels, splits)
+            self._loaded = Samples(parts, numbers, splits)
             rank_zero_info(f"{place}: columns are read as {columns.summary()}, {len(index) + len(drop)} left out")
         self._learn(fitted)
 

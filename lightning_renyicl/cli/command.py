@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import traceback
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -99,13 +100,22 @@ class RenyiCLI(LightningCLI):
             "this project, of torch.optim and of this command.",
         )
         for name in LINKED:
-            parser.link_arguments(f"data.{name}", f"model.init_args.{name}", apply_on="instantiate")
+            parser.link_arguments(
+                f"data.{name}",
+                f"model.init_args.{name}",
+                compute_fn=partial(self._linked, name),
+                apply_on="instantiate",
+            )
+
+    def _linked(self, name: str, of_data: Any) -> Any:
+        """What the model is told of the data."""
+        return self._in_place.get(name, of_data)
 
     def parse_arguments(self, parser: LightningArgumentParser, args: Any) -> None:
         """Parses; with ``--ckpt_path`` the checkpoint's model and data sections come first and the user's win."""
         args = list(args)
         check_configurations(values_of(args, "--config") + values_of(args, "-c"))
-        stored, self._run = stored_sections(args)
+        stored, self._in_place, self._run = stored_sections(args)
         if stored:
             args[1:1] = ["--config", yaml.safe_dump(stored)]
         self.config = parser.parse_args(args)
@@ -187,7 +197,7 @@ class RenyiCLI(LightningCLI):
     def instantiate_classes(self) -> None:
         super().instantiate_classes()
         for key, instance in (("model", self.model), ("data", self.datamodule)):
-            save_arguments(instance, self._resolved_config[key], self.datamodule)
+            save_arguments(instance, self._resolved_config[key], self.datamodule, self._in_place)
 
     def instantiate_trainer(self, **kwargs: Any) -> Trainer:
         """Adds what every run has, see :func:`add_defaults`."""

@@ -1,6 +1,7 @@
 """Evaluation of frozen features: one protocol a file, and the probe that trains beside a run."""
 
 from lightning_renyicl.evaluation.baselines import Baselines
+from lightning_renyicl.evaluation.few_labels import FewLabels
 from lightning_renyicl.evaluation.frozen_features import FrozenFeatures
 from lightning_renyicl.evaluation.gradient_boosting import GradientBoosting
 from lightning_renyicl.evaluation.knn import KNN
@@ -17,6 +18,7 @@ __all__ = [
     "RBFSVM",
     "Baselines",
     "FeatureProtocol",
+    "FewLabels",
     "FrozenFeatures",
     "GradientBoosting",
     "LabeledFeatures",

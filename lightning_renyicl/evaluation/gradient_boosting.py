@@ -11,7 +11,8 @@ from lightning_renyicl.evaluation.protocol import FeatureProtocol, LabeledFeatur
 class GradientBoosting(FeatureProtocol):
     """scikit-learn's ``HistGradientBoostingClassifier`` at its defaults: on raw columns, what one would otherwise use.
 
-    Trees are added until the validation samples' loss has not fallen for ten of them.
+    Trees are added until the validation samples' loss has not fallen for ten of them; all of them without validation
+    samples of the training samples' classes.
 
     Args:
         trees: largest number of trees for each class.
@@ -33,16 +34,13 @@ class GradientBoosting(FeatureProtocol):
     ) -> Tensor:
         from sklearn.ensemble import HistGradientBoostingClassifier
 
-        boosting = HistGradientBoostingClassifier(
-            max_iter=self.trees, early_stopping=True, n_iter_no_change=10, random_state=seed % 2**32
-        )
         known = torch.isin(val.target, train.target)  # their loss is of classes that can be given
-        boosting.fit(
-            train.features.cpu().numpy(),
-            train.target.cpu().numpy(),
-            X_val=val.features[known].cpu().numpy(),
-            y_val=val.target[known].cpu().numpy(),
+        chosen_on = {"X_val": val.features[known].cpu().numpy(), "y_val": val.target[known].cpu().numpy()}
+        stops = bool(known.any())
+        boosting = HistGradientBoostingClassifier(
+            max_iter=self.trees, early_stopping=stops, n_iter_no_change=10, random_state=seed % 2**32
         )
+        boosting.fit(train.features.cpu().numpy(), train.target.cpu().numpy(), **(chosen_on if stops else {}))
         scores = torch.zeros(len(test), num_classes, dtype=torch.float64)
         scores[:, torch.from_numpy(boosting.classes_)] = torch.from_numpy(boosting.predict_proba(test.cpu().numpy()))
         return scores

@@ -16,8 +16,8 @@ class LogisticRegression(FeatureProtocol):
 
     It minimises |W|²/2 + c · (sum of the samples' cross-entropies) by L-BFGS. For every strength c a classifier is
     fitted to the training samples; the strength of the best on the validation samples, the smallest of equals, is then
-    used to fit one to both; one strength alone needs no validation samples. Features are standardised with the mean and
-    deviation of the samples fitted to.
+    used to fit one to both; one strength alone needs no validation samples, and without any the smallest is used.
+    Features are standardised with the mean and deviation of the samples fitted to.
 
     Args:
         strengths: strengths c to choose from, of which a larger one regularises less.
@@ -41,12 +41,12 @@ class LogisticRegression(FeatureProtocol):
     def __call__(
         self, train: LabeledFeatures, val: LabeledFeatures, test: Tensor, num_classes: int, seed: int
     ) -> Tensor:
-        strengths = self.strengths
-        if len(strengths) > 1:
-            scores = self._fit(train, val.features, strengths, num_classes)
+        strength = self.strengths[0]
+        if len(self.strengths) > 1 and len(val.target):
+            scores = self._fit(train, val.features, self.strengths, num_classes)
             correct = [(score.argmax(1) == val.target.cpu()).sum().item() for score in scores]
-            strengths = [strengths[correct.index(max(correct))]]
-        return self._fit(train + val, test, strengths, num_classes)[0]
+            strength = self.strengths[correct.index(max(correct))]
+        return self._fit(train + val, test, [strength], num_classes)[0]
 
     def _fit(self, train: LabeledFeatures, test: Tensor, strengths: list[float], num_classes: int) -> list[Tensor]:
         """What classifiers of each strength give for other features, ``[M, C]`` each; 0 of a class without samples."""

@@ -19,7 +19,7 @@ from lightning_renyicl.heads import Head
 from lightning_renyicl.modules.checks import check_scheduler
 from lightning_renyicl.modules.stored import StoredModule
 from lightning_renyicl.momentum import MomentumTarget, cosine_momentum
-from lightning_renyicl.objectives import Objective
+from lightning_renyicl.objectives import Context, Objective
 
 OptimizerFactory = Callable[[Iterable], Optimizer]
 SchedulerFactory = Callable[[Optimizer, int, int], LRScheduler]
@@ -40,9 +40,11 @@ class ContrastiveModule(StoredModule):
         predictor: builds the prediction head from the projector's width; None has none.
         momentum: EMA coefficient of the momentum target at the first step, 1 at the last by a half cosine; None has no
             momentum target, and gradients reach both sides.
+        num_classes: number of labels, for objectives that use them; the command line takes it from the data.
 
     Raises:
-        ValueError: a predictor whose output is not as wide as its input, or a schedule of torch.
+        ValueError: a predictor whose output is not as wide as its input, a schedule of torch, or too few labels for the
+            objective.
     """
 
     def __init__(
@@ -54,6 +56,7 @@ class ContrastiveModule(StoredModule):
         scheduler: SchedulerFactory | None = None,
         predictor: HeadFactory | None = None,
         momentum: float | None = None,
+        num_classes: int = 0,
     ) -> None:
         super().__init__()
         check_scheduler(scheduler)
@@ -66,6 +69,7 @@ class ContrastiveModule(StoredModule):
             raise ValueError(
                 f"the predictor must keep the projector's width {width}, got {self.predictor.out_features}"
             )
+        objective.build(width, num_classes)
         self.objective = objective
         self.momentum_target = None if momentum is None else MomentumTarget(backbone, self.projector, momentum)
         self._optimizer = optimizer
@@ -88,7 +92,7 @@ class ContrastiveModule(StoredModule):
             targets = projections[:2]
         else:
             targets = [self.momentum_target(view) for view in views[:2]]
-        loss, logs = self.objective(online, targets)
+        loss, logs = self.objective(online, targets, context=Context(labels=target))
         first = features[0].detach()
         self._loss = loss.detach()
         finite = self._loss.isfinite()

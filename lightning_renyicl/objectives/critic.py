@@ -10,7 +10,7 @@ from torch import Tensor
 
 from lightning_renyicl.distributed import Group, gather, rank, world_group
 from lightning_renyicl.objectives.functional import mutual_information
-from lightning_renyicl.objectives.objective import Objective
+from lightning_renyicl.objectives.objective import Context, Objective
 
 _SMALLEST_NORM = 1e-6
 
@@ -81,7 +81,9 @@ class CosineCritic(Objective):
             n = cosines.gather(2, others[:, None].expand(-1, views, -1))  # [N, P, K]
         return p, n
 
-    def forward(self, online: Sequence[Tensor], target: Sequence[Tensor]) -> tuple[Tensor, dict[str, Tensor]]:
+    def forward(
+        self, online: Sequence[Tensor], target: Sequence[Tensor], context: Context = Context()
+    ) -> tuple[Tensor, dict[str, Tensor]]:
         """Minus the bound summed over targets; see :meth:`Objective.forward`.
 
         ``logs`` holds means over targets: ``bound`` and ``mutual_information`` in nats, ``positive_score`` and

@@ -1,26 +1,49 @@
-"""What a training step asks of any self-supervised method."""
+"""What a training step asks of any method."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from torch import Tensor, nn
+
+
+@dataclass(frozen=True)
+class Context:
+    """What a method may need of a batch beside its embeddings.
+
+    Attributes:
+        labels: labels of this process's samples, ``[N]``, −1 where unknown; None: none is known.
+    """
+
+    labels: Tensor | None = None
 
 
 class Objective(nn.Module):
     """A loss over the embeddings of several views of one batch.
 
-    Contrastive or not, a method is called as ``loss, logs = objective(online, target)``. State that a method needs
-    (queue, prototypes, centre) is a buffer or parameter of the objective.
+    Contrastive or not, a method is called as ``loss, logs = objective(online, target, context)``. State that a method
+    needs (classifier, queue, prototypes, centre) is a buffer or parameter of the objective.
     """
 
-    def forward(self, online: Sequence[Tensor], target: Sequence[Tensor]) -> tuple[Tensor, dict[str, Tensor]]:
+    def build(self, width: int, num_classes: int) -> None:
+        """Makes what depends on the sizes of embeddings and labels, once, before the optimizer; here nothing.
+
+        Args:
+            width: number D of numbers in an embedding.
+            num_classes: number of labels C; 0: the data has none.
+        """
+
+    def forward(
+        self, online: Sequence[Tensor], target: Sequence[Tensor], context: Context = Context()
+    ) -> tuple[Tensor, dict[str, Tensor]]:
         """Computes the loss of one step.
 
         Args:
             online: V embeddings ``[N, D]``, one a view in view order, with gradient. The first two are global views.
             target: the embeddings ``[N, D]`` of the two global views: from the momentum encoder and without gradient
                 if there is one, otherwise from the online network with gradient.
+            context: what else there is of the batch.
 
         Returns:
             The scalar loss, the same on every process, and detached scalars to log.

@@ -20,7 +20,9 @@ from lightning_renyicl.configuration import read_configuration, with_current_nam
 from lightning_renyicl.runs.comparison import flatten
 from lightning_renyicl.trust import OF_EVALUATIONS, Trust, names_in
 
-LINKED = ("in_features", "cardinalities")
+CLASSES = "num_classes"
+"""What a checkpoint says in place of the data, whose classes become the checkpoint's only when its state is loaded."""
+LINKED = ("in_features", "cardinalities", CLASSES)
 """What the data module says of itself and the module needs."""
 WORDS = ("last", "best", "hpc", "registry")
 """What Lightning takes for a checkpoint's path, and which none is."""
@@ -29,21 +31,41 @@ FITTED = "fitted"
 """What a data module learnt from training rows, and takes as an argument where a checkpoint has it."""
 
 
-def save_arguments(instance: Any, section: dict[str, Any], data: Any) -> None:
-    """Puts a section's class and arguments among the instance's hyperparameters, which a checkpoint carries."""
+def save_arguments(instance: Any, section: dict[str, Any], data: Any, stored: dict[str, Any]) -> None:
+    """Puts a section's class and arguments among the instance's hyperparameters, which a checkpoint carries.
+
+    Args:
+        instance: the module or the data.
+        section: its section of the configuration.
+        data: the data.
+        stored: what a checkpoint says of the data in its place.
+    """
     arguments = dict(section.get("init_args") or {})
-    parameters = inspect.signature(type(instance)).parameters
+    taken = arguments_of(type(instance))
     for name in LINKED if isinstance(instance, LightningModule) else (FITTED,):
-        if name in parameters:
-            arguments[name] = getattr(data, name)
+        if name in taken and hasattr(data, name):
+            arguments[name] = stored.get(name, getattr(data, name))
     arguments |= {"_class_path": section["class_path"], "_instantiator": "lightning.pytorch.cli.instantiate_module"}
     instance.save_hyperparameters(arguments)
 
 
-def stored_sections(args: list[str]) -> tuple[dict[str, Any], Path | None]:
-    """The model and data sections stored in the checkpoint that ``--ckpt_path`` names, and its run's folder.
+def arguments_of(kind: type) -> set[str]:
+    """Names of a class's arguments, those that it hands on to its base by ``**`` among them."""
+    names: set[str] = set()
+    for each in kind.__mro__:
+        if "__init__" in vars(each):
+            parameters = inspect.signature(each.__init__).parameters.values()  # type: ignore[misc]
+            names.update(parameter.name for parameter in parameters)
+            if all(parameter.kind != parameter.VAR_KEYWORD for parameter in parameters):
+                break
+    return names
 
-    They are empty if none is named.
+
+def stored_sections(args: list[str]) -> tuple[dict[str, Any], dict[str, Any], Path | None]:
+    """What is stored in the checkpoint that ``--ckpt_path`` names.
+
+    These are the model and data sections, what it says in place of the data, and its run's folder; empty if none is
+    named.
 
     For ``validate`` and ``test`` the run's callbacks come along, so that its protocols report again.
 
@@ -53,7 +75,7 @@ def stored_sections(args: list[str]) -> tuple[dict[str, Any], Path | None]:
     """
     values = values_of(args, "--ckpt_path")
     if not values or values[-1] in ("null", *WORDS):
-        return {}, None
+        return {}, {}, None
     path, source = Path(values[-1]), f"--ckpt_path {values[-1]}"
     checkpoint = read_checkpoint(path, source)
     if args[0] == "fit":
@@ -64,8 +86,10 @@ def stored_sections(args: list[str]) -> tuple[dict[str, Any], Path | None]:
         arguments.pop("_instantiator", None)
         if "_class_path" in arguments:
             stored[section] = {"class_path": arguments.pop("_class_path"), "init_args": arguments}
-    for name in LINKED if "model" in stored else ():
-        stored["model"]["init_args"].pop(name, None)
+    own = stored["model"]["init_args"] if "model" in stored else {}
+    linked = {name: own.pop(name) for name in LINKED if name in own}
+    if type(linked.get(CLASSES, 0)) is not int:
+        raise ValueError(f"{source}: hyper_parameters.{CLASSES} is no number")
     folder = folder_of(path, checkpoint)
     found, origin = stored_callbacks(checkpoint, path, folder) if args[0] in ("validate", "test") else (None, "")
     if not isinstance(found, (list, dict, NoneType)):
@@ -77,7 +101,7 @@ def stored_sections(args: list[str]) -> tuple[dict[str, Any], Path | None]:
         replace(trust, source=origin, packages=OF_EVALUATIONS).check(found, None, "trainer.callbacks")
     if found:
         stored["trainer"] = {"callbacks": found}
-    return stored, folder
+    return stored, {name: value for name, value in linked.items() if name == CLASSES}, folder
 
 
 def stored_callbacks(checkpoint: dict[str, Any], path: Path, folder: Path | None) -> tuple[Any, str]:

@@ -136,7 +136,7 @@ def test_critics_of_given_pairs(quiet_trainer):
 class Distance(Objective):
     """A loss without a critic."""
 
-    def forward(self, online, target):
+    def forward(self, online, target, context):
         return (online[0] - target[1]).square().mean(), {}
 
 

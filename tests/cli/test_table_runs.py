@@ -159,3 +159,50 @@ def test_a_table_with_a_fault_is_one_line(command, configs, tmp_path):
     assert outcome.code == 2
     assert "Row #3: Expected 3 columns, got 2" in outcome.err
     assert "Traceback" not in outcome.err
+
+
+FEW = """
+trainer:
+  callbacks:
+    - class_path: FrozenFeatures
+      init_args:
+        protocols: &protocols
+          - class_path: FewLabels
+            init_args:
+              protocol:
+                class_path: LogisticRegression
+                init_args: {strengths: [0.1]}
+              labels: 6
+          - class_path: FewLabels
+            init_args:
+              protocol: {class_path: KNN}
+              labels: 1.0
+    - class_path: RawColumns
+      init_args:
+        protocols: *protocols
+"""
+
+
+def test_few_labels_are_the_same_ones_in_training_and_evaluation(command, configs, tmp_path):
+    frame(200, seed=0).to_csv(tmp_path / "mine.csv", index=False)
+    (tmp_path / "few.yaml").write_text(FEW)
+    flags = [*OWN, *SMALL, "--trainer.default_root_dir", "run", "--data.labels", "6"]
+    outcome = command("fit", "--config", configs / "own_table.yaml", "--config", "few.yaml", *flags)
+    assert outcome.code == 0, outcome.err
+    result = json.loads((tmp_path / "run/result.json").read_text())
+    assert result["data"]["samples"] == {"train": 12, "val": 20, "test": 20}
+
+    def scores(*flags):
+        outcome = command("test", "--ckpt_path", "run/checkpoints/last.ckpt", "--fixed_folder", "true", *flags)
+        assert outcome.code == 0, outcome.err
+        return json.loads((tmp_path / "run/test/result.json").read_text())
+
+    stored, whole = scores("--seed_everything", 9), scores("--data.labels", "null")
+    other = scores("--data.labels", "null", "--seed_everything", 9)
+    assert stored["data"]["samples"]["train"] == 12  # the training's, whatever the seed
+    assert whole["data"]["samples"]["train"] == 160
+    names = ["logistic_regression_6_a_class", "raw/logistic_regression_6_a_class"]
+    first, second, third = ([found["metrics"][f"{name}/top1"] for name in names] for found in (stored, whole, other))
+    assert first == second != third
+    share = "knn_100_percent/top1"
+    assert stored["metrics"][share] != whole["metrics"][share]

@@ -11,6 +11,7 @@ from torch import nn
 
 from datamodules.augmentations import Augmentation, Identity
 from datamodules.base import InMemoryDataModule, Samples
+from datamodules.drawing import few
 
 
 class Jiggle(Augmentation):
@@ -28,8 +29,8 @@ class Jiggle(Augmentation):
 class Numbers(InMemoryDataModule):
     """Row i holds i; 101 rows train, 30 validate, 20 test, in no order."""
 
-    def __init__(self, views=None, batch_size=20):
-        super().__init__(views or [Identity(), Jiggle()], batch_size, num_classes=3, in_features=1)
+    def __init__(self, views=None, batch_size=20, labels=None):
+        super().__init__(views or [Identity(), Jiggle()], batch_size, num_classes=3, in_features=1, labels=labels)
         self.loads = 0
 
     def load(self):
@@ -152,6 +153,91 @@ def test_needs_two_views(views):
 def test_answers_without_a_trainer():
     module = Numbers()
     assert (module.num_classes, module.in_features, module.cardinalities) == (3, 1, ())
+
+
+class SomeLabels(Numbers):
+    """Row i has label i % 3 if i is even."""
+
+    def load(self):
+        samples = super().load()
+        samples.target[1::2] = -1
+        return samples
+
+
+class TestFewLabels:
+    @pytest.mark.parametrize(("labels", "count"), [(4, 12), (0.1, 6), (1.0, None), (1000, None)])
+    @pytest.mark.parametrize("seed", [0, 5])
+    def test_training_sees_labelled_samples_that_the_seed_draws(self, labels, count, seed):
+        whole, data = SomeLabels(), SomeLabels(labels=labels)
+        seed_everything(seed, verbose=False)
+        data.setup("fit")
+        index, target = whole.samples.splits["train"], whole.samples.target
+        labelled = index[target[index] >= 0].sort().values
+        seen = torch.cat([target for _, target in map(data.take, data.train_dataloader())])
+        own = data.samples.splits["train"]
+        assert torch.equal(own, labelled[few(target[labelled], labels, seed)])
+        assert len(own) == (len(labelled) if count is None else count)
+        assert len(seen) == min(20, len(own)) * len(data.train_dataloader())
+        assert (seen >= 0).all()
+        assert torch.equal(torch.cat(list(data.feature_dataloader("train"))), own)
+        assert data.describe()["samples"] == {"train": len(own), "val": 30, "test": 20}
+
+    def test_augmentations_are_fitted_on_all_training_rows(self):
+        whole, data = SomeLabels(), SomeLabels(labels=2)
+        assert len(data.samples.splits["train"]) == 6
+        assert torch.equal(data.views[1].fitted, whole.samples.inputs[whole.samples.splits["train"]])
+
+    @pytest.mark.parametrize("world_size", [1, 2, 4])
+    def test_a_batch_of_fewer(self, world_size):
+        """Thirteen samples of processes that must share them equally, and leave one of them out."""
+        seen = []
+        for rank in range(world_size):
+            data = at(SomeLabels(labels=13 / 55), rank=rank, world_size=world_size)
+            (batch,) = data.train_dataloader()
+            assert len(batch) == 13 // world_size
+            seen.append(batch)
+        assert len(torch.cat(seen).unique()) == 13 // world_size * world_size
+
+    def test_too_few_for_the_processes(self):
+        with pytest.raises(ValueError, match="batch_size 8 is more than the 3 training samples"):
+            at(SomeLabels(labels=1), world_size=4).train_dataloader()
+
+    def test_a_checkpoint_keeps_the_draw(self):
+        drawn = []
+        for seed, state in ((0, None), (5, {"position": 0, "drawn_by": 0}), (5, {"position": 0})):
+            data = SomeLabels(labels=4)
+            seed_everything(seed, verbose=False)
+            data.setup("test")
+            if state is not None:
+                data.load_state_dict(state)
+            drawn.append(data.samples.splits["train"].tolist())
+            assert data.state_dict()["drawn_by"] == (0 if state != {"position": 0} else 5)
+        assert drawn[0] == drawn[1] != drawn[2]
+        assert "drawn_by" not in Numbers().state_dict()
+
+    def test_predictions_need_no_labels(self):
+        data = NoLabels(labels=4)
+        data.setup("predict")
+        assert len(data.samples.splits["train"]) == 101
+
+    def test_no_label_to_draw(self):
+        with pytest.raises(
+            ValueError, match=r"data\.labels 4 needs labels, and no training sample has one: leave data"
+        ):
+            NoLabels(labels=4).train_dataloader()
+
+    def test_no_number_of_labels(self):
+        with pytest.raises(ValueError, match=r"data.labels must be .* got 1.5"):
+            Numbers(labels=1.5)
+
+
+class NoLabels(Numbers):
+    """No label is known."""
+
+    def load(self):
+        samples = super().load()
+        samples.target[:] = -1
+        return samples
 
 
 class Recorder(LightningModule):

@@ -12,9 +12,9 @@ from lightning.pytorch import Callback
 from lightning.pytorch.loggers import CSVLogger
 
 from datamodules import FakeTable
+from datamodules.drawing import drawn
 from lightning_renyicl.callbacks import ResultJson
 from lightning_renyicl.evaluation import Baselines, FrozenFeatures, OnlineProbe, PseudoInverse
-from lightning_renyicl.evaluation.drawing import drawn
 from lightning_renyicl.evaluation.protocol import FeatureProtocol
 
 ENCODERS = ("trained", "untrained", "raw")

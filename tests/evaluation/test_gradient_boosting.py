@@ -49,3 +49,11 @@ def test_a_class_that_only_validates_has_no_part():
         GradientBoosting(trees=30)(train, val + other, test.features, 4, seed=3),
         GradientBoosting(trees=30)(train, val, test.features, 4, seed=3),
     )
+
+
+def test_all_trees_without_validation_samples():
+    train, test = draw(300, 0), draw(100, 2)
+    scores = GradientBoosting(trees=30)(train, draw(0, 1), test.features, 3, seed=3)
+    expected = HistGradientBoostingClassifier(max_iter=30, early_stopping=False, random_state=3)
+    expected.fit(train.features, train.target)
+    np.testing.assert_allclose(scores[:, [0, 2]], expected.predict_proba(test.features))

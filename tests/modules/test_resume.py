@@ -12,7 +12,8 @@ from lightning.pytorch.callbacks import LearningRateMonitor, ModelCheckpoint
 
 from lightning_renyicl.callbacks import LastCheckpoint
 from lightning_renyicl.evaluation import OnlineProbe
-from lightning_renyicl.heads import MLPHead
+from lightning_renyicl.heads import MLPHead, NoHead
+from lightning_renyicl.objectives import CrossEntropy
 from lightning_renyicl.runs.logger import ContinuedCSVLogger
 
 
@@ -37,8 +38,9 @@ class Kill(Callback):
 def train(build, fit):
     """Four epochs of five steps in a folder, up to a kill, or from a checkpoint."""
 
-    def _train(folder, domain, checkpoint, kill=None, ckpt_path=None, seed=0, save=None, precision="32-true"):
-        module, data = build(domain, momentum=0.9, predictor=partial(MLPHead, widths=[8, 4]), seed=seed)
+    def _train(folder, domain, checkpoint, kill=None, ckpt_path=None, seed=0, save=None, precision="32-true", **parts):
+        parts = parts or {"momentum": 0.9, "predictor": partial(MLPHead, widths=[8, 4])}
+        module, data = build(domain, seed=seed, **parts)
         seed_everything(0, verbose=False)
         probe = OnlineProbe()
         callbacks = [probe, checkpoint(folder), LearningRateMonitor("step")]
@@ -84,6 +86,18 @@ def test_bit_equal_from_within_a_batch(tmp_path, train, domain, step):
     torch.testing.assert_close(resumed.state_dict(), module.state_dict(), rtol=0, atol=0)
     ends = [torch.load(folder / "end.ckpt", weights_only=True) for folder in (whole, stopped)]
     assert ends[1]["global_step"] == ends[0]["global_step"] == 20
+
+
+def test_bit_equal_with_labels(tmp_path, train):
+    whole, stopped = tmp_path / "whole", tmp_path / "stopped"
+    parts = {"projector": NoHead, "num_classes": 4}
+    module, _ = train(whole, "table", every_epoch, objective=CrossEntropy(), **parts)
+    assert train(stopped, "table", every_epoch, kill=12, objective=CrossEntropy(), **parts) is None
+    again = {"ckpt_path": stopped / "last.ckpt", "seed": 9, "objective": CrossEntropy(), **parts}
+    resumed, _ = train(stopped, "table", every_epoch, **again)
+    assert "objective.classifier.weight" in module.state_dict()
+    torch.testing.assert_close(resumed.state_dict(), module.state_dict(), rtol=0, atol=0)
+    assert curve(stopped) == curve(whole)
 
 
 @pytest.mark.parametrize("domain", ["table", "graph"])

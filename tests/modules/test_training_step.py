@@ -20,8 +20,11 @@ DOMAINS = ["image", "table", "graph"]
 class Spy(Objective):
     """Keeps what it is called with."""
 
-    def forward(self, online, target):
-        self.online, self.target = online, target
+    def build(self, width, num_classes):
+        self.sizes = width, num_classes
+
+    def forward(self, online, target, context):
+        self.online, self.target, self.labels = online, target, context.labels
         loss = sum(((o - t.roll(1, 0)) ** 2).mean() for o in online for t in target)
         return loss, {"bound": -loss.detach()}
 
@@ -94,6 +97,13 @@ def test_local_views_go_through_the_online_network_alone(build, momentum):
     assert len(module.objective.target) == 2
     assert [any(seen is view for seen in seen["online"]) for view in views] == [True] * 5
     assert seen["target"] == ([] if momentum is None else views[:2])
+
+
+def test_an_objective_has_sizes_and_labels(build):
+    pair = build(objective=Spy(), num_classes=4)
+    _, (_, labels) = step(pair)
+    assert pair[0].objective.sizes == (4, 4)
+    assert pair[0].objective.labels is labels
 
 
 @pytest.mark.parametrize("widths", [[8], [4, 5]])

@@ -921,3 +921,13 @@ class TestCheckpoint:
         trainer, *pair = probed(tmp_path, labels)
         with pytest.raises(ValueError, match="OnlineProbe needs labels of two classes"):
             trainer.fit(*pair)
+
+
+def test_few_labels(tmp_path):
+    file = saved([graph((0, 1), (1, 0), y=number % 2) for number in range(20)], tmp_path / "graphs.pt")
+    data = load(file=file, held_out=0.4, labels=2)
+    assert data.describe()["samples"] == {"train": 4, "val": 4, "test": 4}
+    (batch,) = data.train_dataloader()
+    assert data.samples.target[batch].bincount().tolist() == [2, 2]
+    with pytest.raises(ValueError, match=r"data\.labels needs graphs to evaluate .* data\.held_out above 0"):
+        load(file=file, labels=2)

@@ -250,3 +250,11 @@ def test_several_subsets(tmp_path):
     with pytest.raises(ValueError, match=r"own has several subsets, say which, data\.subset: \['first', 'second'\]$"):
         build(tmp_path / "own")
     assert len(build(tmp_path / "own", subset="second").samples.target) == 20
+
+
+@pytest.mark.parametrize("in_memory", [False, True])
+def test_few_labels(tmp_path, in_memory):
+    data = build(write(tmp_path / "own", "train", 30), in_memory=in_memory, train_size=20, labels=0.2)
+    assert data.describe()["samples"]["train"] == 4
+    assert data.samples.target[data.samples.splits["train"]].bincount().tolist() == [2, 2]
+    assert len(everything(data, "train")[0]) == 4

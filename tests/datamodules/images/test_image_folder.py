@@ -511,3 +511,10 @@ def test_the_sampler_of_an_evaluation_says_which_images(tmp_path, monkeypatch, i
     assert torch.equal(
         torch.cat([target for _, target in batches(loader, data, train=False)]), data.samples.target[index]
     )
+
+
+def test_few_labels(tmp_path):
+    data = build(folder(tmp_path), batch_size=64, labels=2)
+    assert data.describe()["samples"] == {"train": 6, "val": 3, "test": 3}
+    ((_, target),) = batches(data.train_dataloader(), data, train=True)
+    assert target.bincount().tolist() == [2, 2, 2]

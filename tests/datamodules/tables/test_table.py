@@ -395,3 +395,14 @@ class TestComplaints:
         frame(9).drop(columns="size").to_csv(tmp_path / "test.csv", index=False)
         with pytest.raises(ValueError, match=r"test\.csv lacks columns that training had: size"):
             _ = load(test_file=str(tmp_path / "test.csv")).samples
+
+
+def test_few_labels_leave_what_is_fitted_as_it_is(load):
+    whole, few = load(), load(labels=4)
+    assert few.describe()["samples"] == {"train": 12, "val": 6, "test": 6}
+    assert few.samples.target[few.samples.splits["train"]].bincount().tolist() == [4, 4, 4]
+    assert torch.equal(few.samples.inputs, whole.samples.inputs)
+    assert few.fitted == whole.fitted
+    assert len(next(iter(few.train_dataloader()))) == 12  # of a batch_size of 512
+    with pytest.raises(ValueError, match=r"data\.labels 4 needs labels"):
+        load(labels=4, target=None, drop=["kind"]).train_dataloader()
