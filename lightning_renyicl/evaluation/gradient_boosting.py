@@ -11,6 +11,8 @@ from lightning_renyicl.evaluation.protocol import FeatureProtocol, LabeledFeatur
 class GradientBoosting(FeatureProtocol):
     """scikit-learn's ``HistGradientBoostingClassifier`` at its defaults: on raw columns, what one would otherwise use.
 
+    But for leaves: they have at least 20 samples, of fewer than 400 training samples at least a twentieth.
+
     Trees are added until the validation samples' loss has not fallen for ten of them; all of them without validation
     samples of the training samples' classes.
 
@@ -38,7 +40,11 @@ class GradientBoosting(FeatureProtocol):
         chosen_on = {"X_val": val.features[known].cpu().numpy(), "y_val": val.target[known].cpu().numpy()}
         stops = bool(known.any())
         boosting = HistGradientBoostingClassifier(
-            max_iter=self.trees, early_stopping=stops, n_iter_no_change=10, random_state=seed % 2**32
+            max_iter=self.trees,
+            early_stopping=stops,
+            n_iter_no_change=10,
+            min_samples_leaf=min(20, max(1, len(train.target) // 20)),
+            random_state=seed % 2**32,
         )
         boosting.fit(train.features.cpu().numpy(), train.target.cpu().numpy(), **(chosen_on if stops else {}))
         scores = torch.zeros(len(test), num_classes, dtype=torch.float64)

@@ -18,7 +18,7 @@ def draw(count, seed):
 
 
 def test_against_scikit_learn():
-    train, val, test = draw(300, 0), draw(100, 1), draw(100, 2)
+    train, val, test = draw(400, 0), draw(100, 1), draw(100, 2)
     scores = GradientBoosting(trees=30)(train, val, test.features, 4, seed=3)
     assert scores.shape == (100, 4)
     expected = HistGradientBoostingClassifier(max_iter=30, early_stopping=True, random_state=3)
@@ -29,8 +29,8 @@ def test_against_scikit_learn():
 
 
 def test_stops_by_validation_samples():
-    train, test = draw(300, 0), draw(100, 2)
-    noise = LabeledFeatures(train.features, torch.randint(2, (300,), generator=torch.Generator().manual_seed(0)) * 2)
+    train, test = draw(400, 0), draw(100, 2)
+    noise = LabeledFeatures(train.features, torch.randint(2, (400,), generator=torch.Generator().manual_seed(0)) * 2)
     few = GradientBoosting(trees=200)(noise, draw(100, 1), test.features, 3, seed=0)
     many = HistGradientBoostingClassifier(max_iter=200, early_stopping=False, random_state=0)
     many.fit(noise.features, noise.target)
@@ -43,7 +43,7 @@ def test_no_trees():
 
 
 def test_a_class_that_only_validates_has_no_part():
-    train, val, test = draw(300, 0), draw(100, 1), draw(100, 2)
+    train, val, test = draw(400, 0), draw(100, 1), draw(100, 2)
     other = LabeledFeatures(val.features[:20] + 9, torch.full((20,), 3))
     torch.testing.assert_close(
         GradientBoosting(trees=30)(train, val + other, test.features, 4, seed=3),
@@ -52,8 +52,18 @@ def test_a_class_that_only_validates_has_no_part():
 
 
 def test_all_trees_without_validation_samples():
-    train, test = draw(300, 0), draw(100, 2)
+    train, test = draw(400, 0), draw(100, 2)
     scores = GradientBoosting(trees=30)(train, draw(0, 1), test.features, 3, seed=3)
     expected = HistGradientBoostingClassifier(max_iter=30, early_stopping=False, random_state=3)
+    expected.fit(train.features, train.target)
+    np.testing.assert_allclose(scores[:, [0, 2]], expected.predict_proba(test.features))
+
+
+def test_few_samples():
+    """20 samples, which leaves of 20 cannot divide."""
+    train, test = draw(20, 0), draw(100, 2)
+    scores = GradientBoosting(trees=30)(train, draw(0, 1), test.features, 3, seed=3)
+    assert scores.std(0).max() > 0.1
+    expected = HistGradientBoostingClassifier(max_iter=30, early_stopping=False, min_samples_leaf=1, random_state=3)
     expected.fit(train.features, train.target)
     np.testing.assert_allclose(scores[:, [0, 2]], expected.predict_proba(test.features))
