@@ -57,17 +57,20 @@ class Progress:
 
 
 def trained(folder: Path) -> float:
-    """The share of its epochs that a run has trained, in [0, 1), from the last line of ``metrics.csv``."""
+    """The share of its steps or epochs that a run has trained, in [0, 1), from the last line of ``metrics.csv``."""
     config = RunFolder(folder).config
     try:
         with (folder / "metrics.csv").open("rb") as stream:
             header = stream.readline()
             stream.seek(max(len(header), stream.seek(0, 2) - 4096))
             lines = stream.read().splitlines()
-        place = header.strip().split(b",").index(b"epoch")
+        trainer = read_yaml(config)["trainer"]
+        unit, whole = "epoch", trainer["max_epochs"]
+        if trainer.get("max_steps", -1) > 0:
+            unit, whole = "step", trainer["max_steps"]
+        place = header.strip().split(b",").index(unit.encode())
         cells = [line.split(b",")[place] for line in lines[-2:]]
-        epoch = int([cell for cell in cells if cell][-1])  # the line of a learning rate has none
-        share = epoch / read_yaml(config)["trainer"]["max_epochs"]
-        return min(max(share, 0.0), 0.99)
+        reached = int([cell for cell in cells if cell][-1])  # the line of a learning rate has none
+        return min(max(reached / whole, 0.0), 0.99)
     except (OSError, ValueError, LookupError, TypeError, ZeroDivisionError):
-        return 0.0  # nothing logged yet, a line half written, or a training that counts steps
+        return 0.0  # nothing logged yet, or a line half written

@@ -72,6 +72,7 @@ class Replay:
         asked = merged_from(self.run.training.configs)
         trainer = asked.get("trainer") or {}
         epochs = trainer.get("max_epochs") or EPOCHS
+        epochs = epochs if epochs > 0 else EPOCHS  # a training that counts steps
         tiny = min(epochs, EPOCHS)
         batches = limit(trainer.get("limit_train_batches"), math.ceil(STEPS / tiny))
         shrunk = folder / "shrunk.yaml"
@@ -80,7 +81,7 @@ class Replay:
         common += [f"--seed_everything={self.run.seed}", f"--trainer.default_root_dir={folder / 'run'}"]
         common += ["--trainer.accelerator=cpu", "--trainer.devices=1", "--trainer.logger=false"]
         common += ["--trainer.log_every_n_steps=1", f"--trainer.max_epochs={tiny}"]
-        common += [f"--trainer.check_val_every_n_epoch={max(1, tiny // 2)}"]
+        common += [f"--trainer.check_val_every_n_epoch={max(1, tiny // 2)}", "--trainer.val_check_interval=1.0"]
         common += [f"--trainer.limit_{split}_batches=2" for split in ("val", "test")]
         common += [f"--trainer.limit_train_batches={batches}", "--trainer.callbacks+=ReplayRecorder"]
         for part in ("fit", "test")[: 1 + (self.run.training.split == "test")]:

@@ -92,8 +92,14 @@ class TestTrained:
 
     @pytest.mark.parametrize("epochs", [0, -1])
     def test_no_number_of_epochs(self, leave, epochs):
-        """A run that goes on for a number of steps."""
+        """A run that goes on until somebody stops it."""
         assert trained(leave("epoch,step\n4,40\n", max_epochs=epochs)) == 0.0
+
+    @pytest.mark.parametrize(("text", "share"), [("epoch,step\n4,40\n", 0.4), ("step,epoch\n40,\n400,\n", 0.99)])
+    def test_a_number_of_steps(self, leave, text, share):
+        folder = leave(text, max_epochs=-1)
+        (folder / "config.yaml").write_text("trainer: {max_epochs: -1, max_steps: 100}\n")
+        assert trained(folder) == pytest.approx(share)
 
     @pytest.mark.parametrize("lines", [50, 500, 5000])
     def test_long_logs(self, leave, lines):
