@@ -13,6 +13,7 @@ import pytest
 import torch
 import yaml
 from PIL import Image
+from torch_geometric.data import Data
 
 from datamodules import StepwisePairs
 from datamodules.graphs.tu import KNOWN
@@ -40,14 +41,18 @@ BELOW = {
     "graph": ["mutag.yaml"],
     "graphcl_legacy": ["mutag.yaml"],
     "pairs": ["gaussian_mi.yaml"],
+    "own": ["own_table.yaml"],
+    "few_labels": ["own_table.yaml"],
     "imagenet_smoke": ["imagenet100_base.yaml", "scale/image/smoke.yaml"],
 }
 """What an overlay is for, by its name or that of its folder."""
 PATHS = sorted(path for path in CONFIGS.rglob("*.yaml") if path.parent.name != "tables")
+PUBLIC = {path.stem for path in (CONFIGS / "own").iterdir() if "data/" in path.read_text()}
+"""Public data as a user's own files, which a test of real data trains on."""
 UNTRAINED = [
     pytest.param(path, marks=pytest.mark.slow) if path.parent.name == "grids" else path
     for path in PATHS
-    if path.stem not in IMAGES and path.parent.name != "objectives"
+    if path.stem not in IMAGES and path.parent.name != "objectives" and path.stem not in PUBLIC
 ]
 """All that no test below trains; reading a configuration costs as much as a small training. Tables read the grids."""
 DIGITS = ["digits_image_hard", "digits_table_hard", "digits_graph"]
@@ -112,6 +117,10 @@ def test_is_instantiated(path, tmp_path, monkeypatch, fake):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(cli.RenyiCLI, "_run_subcommand", lambda *_: None)  # nothing is set up, no data are read
     (tmp_path / "mine.csv").write_text("a,label\n" + "1,x\n2,y\n" * 20)  # but for the user's own
+    if path.stem == "own_graphs":
+        torch.save(
+            [Data(x=torch.eye(3), edge_index=torch.tensor([[0, 1], [1, 0]]), y=y) for y in (0, 1) * 20], "mine.pt"
+        )
     if path.stem in ("cifar10_hub", "cifar100_hub"):
         hub_folder(tmp_path / "data" / path.stem.removesuffix("_hub"))
     below = BELOW.get(path.stem, BELOW.get(path.parent.name, [fake]))

@@ -165,7 +165,9 @@ class TestTiny:
     def test_batches_of_an_epoch(self, own, expected):
         assert limit(own, 2) == expected
 
-    @pytest.mark.parametrize(("epochs", "tiny", "batches"), [(500, 8, 2), (4, 4, 4), (1, 1, 16), (None, 8, 2), (-1, 8, 2)])
+    @pytest.mark.parametrize(
+        ("epochs", "tiny", "batches"), [(500, 8, 2), (4, 4, 4), (1, 1, 16), (None, 8, 2), (-1, 8, 2)]
+    )
     def test_steps(self, tmp_path, monkeypatch, epochs, tiny, batches):
         monkeypatch.chdir(tmp_path)
         Path("configs").mkdir()
