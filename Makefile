@@ -7,11 +7,11 @@ VENV ?= .venv
 ARGS ?=
 SCALE ?= small
 FIGURES := figure-mi figure-gaussian-mi
-TABLES := $(addprefix table,1 2 3 4 5 6 7 8 9 10 11 12 13 14 15) table-digits $(FIGURES)
+TABLES := $(addprefix table,1 2 3 4 5 6 7 8 9 10 11 12 13 14 15) table-digits table-own $(FIGURES)
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo notebooks check-results show-augmentations test soak lint types imports format bench gpu-check tables $(TABLES)
+.PHONY: help demo notebooks own-data check-results show-augmentations test soak lint types imports format bench gpu-check tables $(TABLES)
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -31,6 +31,9 @@ demo: $(VENV)/installed ## train on digits as images, rows and graphs; runs/demo
 
 notebooks: $(VENV)/installed ## run the notebooks again and keep their outputs; ONLY=notebooks/NAME.ipynb
 	$(BIN)/python notebooks/execute.py $(ONLY)
+
+own-data: $(VENV)/installed ## public data as users' own files, in data/own, from archives in data and scikit-learn
+	$(BIN)/python -m lightning_renyicl.tables.own_data
 
 tables: $(VENV)/installed ## list the tables and their state
 	@$(BIN)/python -m lightning_renyicl.tables --scale $(SCALE) $(if $(RUNS),--runs $(RUNS)) \
@@ -52,6 +55,7 @@ table13: ## linear transfer
 table14: ## rows
 table15: ## temperature
 table-digits: ## objectives and augmentations on digits; not in the paper
+table-own: own-data ## is pretraining worth it on one's own data; not in the paper
 figure-mi: ## mutual information between views against accuracy
 figure-gaussian-mi: ## mutual information of Gaussians
 

@@ -4,11 +4,28 @@ from __future__ import annotations
 
 import sys
 import tarfile
+import tempfile
 import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
+
+from lightning_renyicl.atomic import replacing
 
 DATA = Path("data")
 OWN = DATA / "own"
+
+
+@contextmanager
+def whole(folder: Path) -> Iterator[Path]:
+    """Yields a new folder, which takes its place at the end; after an error it is deleted."""
+    with tempfile.TemporaryDirectory(dir=OWN) as name:
+        unfinished = Path(name) / folder.name
+        unfinished.mkdir()
+        yield unfinished
+        folder.parent.mkdir(exist_ok=True)
+        unfinished.rename(folder)
 
 
 def graphs(name: str) -> Path:
@@ -17,46 +34,43 @@ def graphs(name: str) -> Path:
 
     archive, raw = DATA / f"{name}.zip", OWN / name / "raw"
     if archive.exists() and not raw.exists():
-        raw.mkdir(parents=True)
-        with zipfile.ZipFile(archive) as file:
+        with zipfile.ZipFile(archive) as file, whole(raw) as folder:
             for member in file.namelist():
                 if member.endswith(".txt"):
-                    (raw / Path(member).name).write_bytes(file.read(member))
+                    (folder / Path(member).name).write_bytes(file.read(member))
     return Path(TUDataset(str(OWN), name).processed_paths[0])
 
 
-def folders(name: str) -> Path:
+def images(name: str) -> Path:
     """The folders of images that ``data/NAME.tar`` holds."""
-    folder = OWN / name
-    if not folder.exists():
-        with tarfile.open(DATA / f"{name}.tar") as file:
-            file.extractall(OWN, filter="data")
-    return folder
+    if not (OWN / name).exists():
+        with tarfile.open(DATA / f"{name}.tar") as file, whole(OWN / name) as folder:
+            file.extractall(folder.parent, filter="data")
+    return OWN / name
 
 
-def table_of_digits() -> Path:
-    """scikit-learn's digits as a CSV file with the column ``target``."""
+def digits() -> Path:
+    """scikit-learn's digits as a CSV file, their labels in the column ``target``."""
     from sklearn.datasets import load_digits
 
     path = OWN / "digits.csv"
-    load_digits(as_frame=True).frame.to_csv(path, index=False)
+    if not path.exists():
+        with replacing(path) as unfinished:
+            load_digits(as_frame=True).frame.to_csv(unfinished, index=False)
     return path
 
 
-def main() -> int:
-    """Lays out everything that is at hand; the exit code is 1 if something is not."""
+def main() -> None:
+    """Lays out everything that is at hand, and says what is not."""
     OWN.mkdir(parents=True, exist_ok=True)
-    lacking = 0
-    makers = {"digits": table_of_digits, "tiny_imagenet20": lambda: folders("tiny_imagenet20")}
-    makers |= {name: lambda name=name: graphs(name) for name in ("MUTAG", "PROTEINS", "NCI1")}
+    makers = {"digits": digits, "tiny_imagenet20": partial(images, "tiny_imagenet20")}
+    makers |= {name: partial(graphs, name) for name in ("MUTAG", "PROTEINS", "NCI1")}
     for name, make in makers.items():
         try:
             print(f"{name}: {make()}")
-        except OSError as error:
-            lacking += 1
-            print(f"{name}: {error}", file=sys.stderr)
-    return bool(lacking)
+        except (OSError, tarfile.TarError, zipfile.BadZipFile) as error:
+            print(f"{name} is left out: {error}", file=sys.stderr)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()
