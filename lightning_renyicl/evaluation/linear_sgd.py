@@ -63,7 +63,7 @@ class LinearSGD(FeatureProtocol):
         return self._fit(train + val, test, rates, num_classes, seed)[0]
 
     def _check_edge(self, chosen: float, correct: list[int | float]) -> None:
-        """Warns where the only best of the rates, by the numbers of samples that each had right, is the first or last."""
+        """Warns where the one best rate, by the number of samples that each had right, is the first or last."""
         if chosen not in (self.learning_rates[0], self.learning_rates[-1]) or correct.count(max(correct)) > 1:
             return
         place, way = ("smallest", "smaller") if chosen == self.learning_rates[0] else ("largest", "larger")

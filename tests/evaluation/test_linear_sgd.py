@@ -92,8 +92,8 @@ def test_rates_side_by_side_are_those_alone():
 @pytest.mark.parametrize(
     ("rates", "correct", "message"),
     [
-        ([0.1, 1.0, 10.0], [3, 2, 1], "the smallest of its learning rates, 0.1, on the validation split: a smaller one"),
-        ([0.1, 1.0, 10.0], [1, 2, 3], "the largest of its learning rates, 10, on the validation split: a larger one"),
+        ([0.1, 1.0, 10.0], [3, 2, 1], "the smallest of its learning rates, 0.1, on the validation split: a smaller"),
+        ([0.1, 1.0, 10.0], [1, 2, 3], "the largest of its learning rates, 10, on the validation split: a larger"),
         ([0.1, 1.0, 10.0], [1, 3, 2], None),
         ([0.1, 1.0, 10.0], [3, 3, 1], None),  # the smallest is taken, and one within is as good
         ([0.1, 1.0, 10.0], [1, 3, 3], None),
@@ -132,7 +132,7 @@ def test_default_rates_score_as_logistic_regression_does():
         scores = LinearSGD()(train, val, test.features, 10, seed)
         found.append((scores.argmax(1) == test.target).float().mean().item())
         expected.append(logistic_regression(train, val, test))
-    assert np.mean(found) > np.mean(expected) - 0.004
+    assert np.mean(found) > np.mean(expected) - 0.005
 
 
 def logistic_regression(train, val, test):
@@ -143,7 +143,7 @@ def logistic_regression(train, val, test):
         classifier = Reference(C=strength, max_iter=1000).fit(scaler.transform(fitted.features.numpy()), fitted.target)
         return classifier.score(scaler.transform(other.features.numpy()), other.target)
 
-    strengths = [0.03, 0.3, 3.0]
+    strengths = [0.01, 0.1, 1.0, 10.0]
     best = strengths[int(np.argmax([accuracy(train, val, strength) for strength in strengths]))]
     return accuracy(train + val, test, best)
 
