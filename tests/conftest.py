@@ -16,7 +16,7 @@ collect_ignore += [] if find_spec("nbmake") else ["test_notebooks.py"]
 torch.set_num_threads(1)
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def data_root():
     """The folder of real data sets that the variable DATA names."""
     if "DATA" not in os.environ:

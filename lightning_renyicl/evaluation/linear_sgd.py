@@ -25,7 +25,7 @@ class LinearSGD(FeatureProtocol):
     Args:
         learning_rates: learning rates to choose from; the RényiCL paper's are 1, 3 and 5 for CovType, 0.3 for CIFAR.
         epochs: epochs of each training of a classifier.
-        batch_size: samples of a step.
+        batch_size: samples of a step; of few training samples a tenth, so that an epoch has ten steps at least.
         weight_decay: weight decay of SGD.
 
     Raises:
@@ -79,6 +79,7 @@ class LinearSGD(FeatureProtocol):
         std, mean = torch.std_mean(train.features, dim=0, correction=0)
         std = torch.where(std > 0, std, 1.0)
         x = (train.features - mean) / std
+        batch_size = min(self.batch_size, max(1, len(x) // 10))
         generator = torch.Generator().manual_seed(seed)
         weights = [torch.zeros(num_classes, x.shape[1] + 1, device=x.device, requires_grad=True) for _ in rates]
         groups = [{"params": [weight], "lr": rate} for weight, rate in zip(weights, rates, strict=True)]
@@ -91,7 +92,7 @@ class LinearSGD(FeatureProtocol):
             return F.linear(of, rows[:, :-1], rows[:, -1]).unflatten(1, (len(rates), num_classes))  # [N, R, C]
 
         for _ in range(self.epochs):
-            for batch in torch.randperm(len(x), generator=generator).to(x.device).split(self.batch_size):
+            for batch in torch.randperm(len(x), generator=generator).to(x.device).split(batch_size):
                 scores = logits(x[batch]).flatten(0, 1)
                 target = train.target[batch].repeat_interleave(len(rates))
                 loss = len(rates) * F.cross_entropy(scores, target)  # of each rate the mean over the batch

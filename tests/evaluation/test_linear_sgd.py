@@ -46,22 +46,29 @@ def loop(train, test, rate, epochs, batch_size, seed, weight_decay=0.0):
 
 @pytest.mark.parametrize("weight_decay", [0.0, 0.05])
 def test_one_rate_against_a_loop(weight_decay):
-    train, val, test = samples(50, 0), samples(20, 1), samples(30, 2)
+    train, val, test = samples(160, 0), samples(20, 1), samples(30, 2)
     protocol = LinearSGD([0.5], epochs=20, batch_size=16, weight_decay=weight_decay)
     found = protocol(train, val, test.features, 3, seed=4)
     expected = loop(train + val, test.features, 0.5, 20, 16, seed=4, weight_decay=weight_decay)
     torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-4)
 
 
+def test_few_samples_take_ten_steps_an_epoch():
+    train, test = samples(67, 0), samples(30, 2).features
+    found = LinearSGD([0.5], epochs=5)(train, samples(0, 1), test, 3, seed=4)
+    torch.testing.assert_close(found, loop(train, test, 0.5, 5, 6, seed=4), rtol=1e-4, atol=1e-4)
+    assert LinearSGD([0.5], epochs=5)(samples(3, 0), samples(0, 1), test, 3, seed=4).isfinite().all()
+
+
 def test_a_single_epoch_has_the_whole_rate():
-    train, val, test = samples(50, 0), samples(20, 1), samples(30, 2)
+    train, val, test = samples(160, 0), samples(20, 1), samples(30, 2)
     once = LinearSGD([0.5], epochs=1, batch_size=16)(train, val, test.features, 3, seed=4)
     expected = loop(train + val, test.features, 0.5 / 0.2**3, 1, 16, seed=4)  # whose drops come before its epoch
     torch.testing.assert_close(once, expected, rtol=1e-4, atol=1e-4)
 
 
 def test_the_rate_is_chosen_on_validation_samples():
-    train, val, test = (samples(count, seed, spread=6.0) for seed, count in enumerate((60, 400, 30)))
+    train, val, test = (samples(count, seed, spread=6.0) for seed, count in enumerate((160, 400, 30)))
     rates = [1e-4, 0.3, 1000.0]
     scores = [loop(train, val.features, rate, 10, 16, seed=4).argmax(1) for rate in rates]
     assert all((scores[1] != other).float().mean() > 0.02 for other in scores[::2])
@@ -72,14 +79,14 @@ def test_the_rate_is_chosen_on_validation_samples():
 
 
 def test_of_rates_that_are_equally_right_the_smallest_is_taken():
-    train, val, test = samples(50, 0, spread=0.1), samples(20, 1, spread=0.1), samples(30, 2)
+    train, val, test = samples(160, 0, spread=0.1), samples(20, 1, spread=0.1), samples(30, 2)
     assert all(torch.equal(loop(train, val.features, rate, 5, 16, 4).argmax(1), val.target) for rate in (0.1, 0.5))
     found = LinearSGD([0.5, 0.1], epochs=5, batch_size=16)(train, val, test.features, 3, seed=4)
     torch.testing.assert_close(found, loop(train + val, test.features, 0.1, 5, 16, seed=4), rtol=1e-4, atol=1e-4)
 
 
 def test_rates_side_by_side_are_those_alone():
-    train, test = samples(50, 0), samples(30, 2).features
+    train, test = samples(160, 0), samples(30, 2).features
     rates = LinearSGD().learning_rates
     protocol = LinearSGD(epochs=10, batch_size=16, weight_decay=0.01)
     together = protocol._fit(train, test, rates, 3, 4)
@@ -150,7 +157,7 @@ def logistic_regression(train, val, test):
 
 def test_test_labels_and_random_state_are_left_alone():
     state = torch.random.get_rng_state()
-    train, val, test = samples(50, 0), samples(20, 1), samples(30, 2)
+    train, val, test = samples(160, 0), samples(20, 1), samples(30, 2)
     before = copy.deepcopy((train, val, test))
     one, other = (LinearSGD(epochs=3)(train, val, test.features, 3, seed=0) for _ in range(2))
     assert torch.equal(one, other)
