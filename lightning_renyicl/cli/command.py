@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import torch
 import yaml
 from jsonargparse.typing import NonNegativeInt
 from lightning.pytorch import Trainer
@@ -213,6 +214,9 @@ class RenyiCLI(LightningCLI):
                 "torch's SyncBatchNorm needs GPUs: leave trainer.sync_batchnorm out, and each process normalises by "
                 "its own share of the batch"
             )
+        if not torch.cuda.is_available():
+            # by Lightning's variable torch looks for a driver whenever it asks for a GPU, as Adam does in every step
+            os.environ.pop("PYTORCH_NVML_BASED_CUDA_CHECK", None)
         if self.subcommand == "fit" and trainer.world_size > 1:
             trainer.callbacks.append(Termination())  # type: ignore[attr-defined]
         return trainer

@@ -8,9 +8,16 @@ import sys
 import warnings
 from pathlib import Path
 
-from tests.benchmarks import cli, corruption, graph, loader, step, svm, tables, timing, vision
+from tests.benchmarks import cli, corruption, graph, loader, small_step, step, svm, tables, timing, vision
 
-SUITES = {"cli": cli.run, "table": step.run, "corruption": corruption.run, "vision": vision.run, "tables": tables.run}
+SUITES = {
+    "cli": cli.run,
+    "table": step.run,
+    "small": small_step.run,
+    "corruption": corruption.run,
+    "vision": vision.run,
+    "tables": tables.run,
+}
 ON_REAL_DATA = {"graph": graph.run, "eval": svm.run, "loader": loader.run}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from functools import wraps
 
 import pytest
@@ -65,3 +66,13 @@ def test_what_hooks_change_is_what_the_trainer_is_given(command, fake, checkpoin
     assert command("predict", "--ckpt_path", checkpoint).code == 0
     assert given["return_predictions"] is False
     assert given["ckpt_path"] == str(checkpoint)
+
+
+@pytest.mark.parametrize("available", [False, True])
+def test_without_a_gpu_a_driver_is_not_looked_for_in_every_step(command, fake, monkeypatch, available):
+    variable = "PYTORCH_NVML_BASED_CUDA_CHECK"  # which Lightning sets
+    monkeypatch.setenv(variable, "1")
+    monkeypatch.setattr("torch.cuda.is_available", lambda: available)
+    monkeypatch.setattr(RenyiCLI, "_run_subcommand", lambda *_: None)
+    assert command("fit", "--config", fake, "--trainer.accelerator", "cpu").code == 0
+    assert (variable in os.environ) == available
