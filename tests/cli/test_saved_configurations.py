@@ -86,7 +86,14 @@ TABLE = [
         "--trainer.enable_progress_bar",
         "false",
     ),
-    *("--trainer.check_val_every_n_epoch", 1, "--model.scheduler.warmup_epochs", 1),
+    *(
+        "--trainer.check_val_every_n_epoch",
+        1,
+        "--trainer.val_check_interval",
+        "1.0",
+        "--model.scheduler.warmup_epochs",
+        1,
+    ),
 ]
 
 

@@ -24,7 +24,8 @@ def frame(rows, seed):
 
 
 SMALL = [
-    *("--trainer.max_epochs", "2", "--trainer.check_val_every_n_epoch", "1", "--trainer.enable_progress_bar", "false"),
+    *("--trainer.max_epochs", "2", "--trainer.check_val_every_n_epoch", "1", "--trainer.val_check_interval", "1.0"),
+    *("--trainer.enable_progress_bar", "false"),
     *("--model.backbone.widths", "[16, 16]", "--model.projector.widths", "[16, 8]", "--data.batch_size", "32"),
     *("--trainer.accelerator", "cpu", "--model.scheduler.warmup_epochs", "1"),
 ]
