@@ -41,7 +41,7 @@ def table(outcomes: Sequence[Outcome]) -> str:
             if winner != "renyicl":
                 remarks.append(f"As {domain} with {LABELS[labels]}, the {ENCODINGS[winner]} is ahead of RényiCL.")
     lines += ["", *(remarks or ["RényiCL is ahead of raw input and untrained encoder in every row."])]
-    lines += ["", "Raw input of a graph is the number of its nodes and the sum of their features."]
+    lines += ["", "Raw input of a graph is its numbers of nodes and edges and the sum of its nodes' features."]
     return "\n".join(lines) + "\n"
 
 

@@ -60,7 +60,7 @@ class Watch(Callback):
 
     def on_fit_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
         datamodule = trainer.datamodule  # type: ignore[attr-defined]
-        self.look("raw", datamodule, scores.raw_input)
+        self.look("raw", datamodule, datamodule.raw_input)
         self.look("untrained", datamodule, pl_module.eval())
         pl_module.train()
 

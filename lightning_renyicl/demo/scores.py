@@ -16,17 +16,6 @@ Array = NDArray[Any]
 Scores = dict[str, float]
 
 
-def raw_input(x: Any) -> torch.Tensor:
-    """Samples as they are, ``[N, F]``: pixels or columns; of a graph the sum of its node features and their number."""
-    if isinstance(x, torch.Tensor):
-        return x.flatten(1)
-    from torch_geometric.nn import global_add_pool
-
-    nodes = torch.cat([x.x, torch.ones(len(x.x), 1)], dim=1)
-    pooled: torch.Tensor = global_add_pool(nodes, x.batch, size=x.num_graphs)
-    return pooled
-
-
 @torch.no_grad()
 def features(datamodule: Any, encode: Callable[[Any], torch.Tensor], split: str) -> tuple[Array, Array]:
     """Features ``[M, D]`` and labels ``[M]`` of a split, in order and without augmentation."""

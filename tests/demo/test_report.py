@@ -63,7 +63,7 @@ def test_a_probe_of_labels_themselves_is_right_and_of_noise_is_not():
 
     data = DigitsTable([Identity(), Identity()])
     data.setup()
-    pixels = scores.probe(data, scores.raw_input, seed=0)
+    pixels = scores.probe(data, data.raw_input, seed=0)
     assert pixels["few"] < pixels["all"]
     assert pixels["all"] > 0.9
     noise = scores.probe(data, lambda x: torch.randn(len(x), 8, generator=torch.Generator().manual_seed(0)), seed=0)
