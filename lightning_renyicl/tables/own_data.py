@@ -6,7 +6,7 @@ import sys
 import tarfile
 import tempfile
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -63,7 +63,7 @@ def digits() -> Path:
 def main() -> None:
     """Lays out everything that is at hand, and says what is not."""
     OWN.mkdir(parents=True, exist_ok=True)
-    makers = {"digits": digits, "tiny_imagenet20": partial(images, "tiny_imagenet20")}
+    makers: dict[str, Callable[[], Path]] = {"digits": digits, "tiny_imagenet20": partial(images, "tiny_imagenet20")}
     makers |= {name: partial(graphs, name) for name in ("MUTAG", "PROTEINS", "NCI1")}
     for name, make in makers.items():
         try:
