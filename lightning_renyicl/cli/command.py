@@ -214,9 +214,7 @@ class RenyiCLI(LightningCLI):
                 "torch's SyncBatchNorm needs GPUs: leave trainer.sync_batchnorm out, and each process normalises by "
                 "its own share of the batch"
             )
-        if not torch.cuda.is_available():
-            # by Lightning's variable torch looks for a driver whenever it asks for a GPU, as Adam does in every step
-            os.environ.pop("PYTORCH_NVML_BASED_CUDA_CHECK", None)
+        look_for_a_gpu_once()
         if self.subcommand == "fit" and trainer.world_size > 1:
             trainer.callbacks.append(Termination())  # type: ignore[attr-defined]
         return trainer
@@ -289,6 +287,15 @@ class RenyiCLI(LightningCLI):
                 f"{self.subcommand} found no score: {why}; --config configs/eval/features.yaml or "
                 "--trainer.callbacks OnlineProbe evaluates features"
             )
+
+
+def look_for_a_gpu_once() -> None:
+    """Spares Adam's steps a look for NVIDIA's driver, each of them one, where there is no GPU.
+
+    Lightning sets the variable that has torch look anew whenever it asks whether there is one.
+    """
+    if not torch.cuda.is_available():
+        os.environ.pop("PYTORCH_NVML_BASED_CUDA_CHECK", None)
 
 
 def reached(trainer: Trainer, checkpoint: dict[str, Any]) -> str | None:

@@ -127,7 +127,8 @@ def folder_of(path: Path, checkpoint: dict[str, Any]) -> Path | None:
     """The run folder that a checkpoint lies in, or that it names and that is beneath the working folder; else None."""
     for folder in list(path.absolute().parents)[:3]:
         if (folder / "config.yaml").is_file():
-            return folder
+            here = Path.cwd()
+            return folder.relative_to(here) if folder.is_relative_to(here) else folder  # as people wrote it
     run = checkpoint.get(RUN)
     named = run.get("folder") if isinstance(run, dict) else None
     if isinstance(named, str) and Path(named).resolve().is_relative_to(Path.cwd()):

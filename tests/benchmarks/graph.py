@@ -15,6 +15,7 @@ from torch_geometric.utils import subgraph
 
 from datamodules import TUDataset
 from datamodules.augmentations import GraphCL, Identity
+from lightning_renyicl.cli.command import look_for_a_gpu_once
 from lightning_renyicl.encoders import GIN
 from lightning_renyicl.heads import MLPHead
 from lightning_renyicl.modules import GraphModule
@@ -129,6 +130,7 @@ def small_epoch(root: Path) -> dict[str, dict[str, Any]]:
 
 def run(root: Path) -> dict[str, dict[str, Any]]:
     """Every set, from the archives in ``root/graphs``."""
+    look_for_a_gpu_once()  # as the command does
     results: dict[str, dict[str, Any]] = {}
     for name in SETS:
         results |= epochs(name, root / "graphs")

@@ -13,6 +13,7 @@ import torch
 
 from datamodules import Table
 from datamodules.augmentations import FeatureCorruption, Identity
+from lightning_renyicl.cli.command import look_for_a_gpu_once
 from lightning_renyicl.encoders import MLP
 from lightning_renyicl.heads import MLPHead
 from lightning_renyicl.modules import TabularModule
@@ -56,6 +57,7 @@ def build(path: Path) -> tuple[TabularModule, Table]:
 
 def run() -> dict[str, dict[str, Any]]:
     """A step on rows as those of PMLB's letter, and on rows as those of UCI's adult."""
+    look_for_a_gpu_once()  # as the command does
     results = {}
     with tempfile.TemporaryDirectory() as name:
         letter = file_of(Path(name) / "letter.csv", 16, 26, ())

@@ -55,6 +55,12 @@ def test_test_reports_another_split(command, trained, checkpoint):
     assert set(scores(trained / "test")) == {"online_probe/top1", "online_probe/macro_top1"}
 
 
+def test_a_run_beneath_the_working_folder_is_named_from_there(command, trained, checkpoint, monkeypatch):
+    monkeypatch.chdir(trained.parent)
+    outcome = command("predict", "--ckpt_path", checkpoint)
+    assert f"features: {trained.name}/predict" in outcome.out
+
+
 def test_predict_writes_the_representation(command, trained, checkpoint):
     outcome = command("predict", "--ckpt_path", checkpoint)
     assert outcome.code == 0
