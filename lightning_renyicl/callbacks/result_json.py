@@ -69,15 +69,14 @@ class ResultJson(Callback):
             return
         if self._scores and self._epoch is not None and self._epoch < trainer.current_epoch:
             rank_zero_warn(
-                f"the scores are of epoch {self._epoch} of {trainer.current_epoch}: choose a "
-                "trainer.check_val_every_n_epoch that divides trainer.max_epochs"
+                f"the scores are of epoch {self._epoch} of {trainer.current_epoch}: choose {interval_of(trainer)}"
             )
         nothing_set_aside = bool(trainer.num_val_batches) and not sum(trainer.num_val_batches)
         scoring = any(getattr(callback, "scores_in_validation", False) for callback in trainer.callbacks)  # type: ignore[attr-defined]
         if self._epoch is None and scoring and trainer.enable_validation and not nothing_set_aside:
             rank_zero_warn(
-                f"no validation ran in {trainer.current_epoch} epochs, so there are no scores: choose a "
-                "trainer.check_val_every_n_epoch that divides trainer.max_epochs"
+                f"no validation ran in {trainer.current_epoch} epochs, so there are no scores: choose "
+                f"{interval_of(trainer)}"
             )
         # a run continued after its last epoch takes none again: those that its checkpoint brought stand
         found = [getattr(callback, "final_scores", {}) for callback in trainer.callbacks]  # type: ignore[attr-defined]
@@ -116,6 +115,13 @@ class ResultJson(Callback):
             "data": described(datamodule),
         }
         write_text(folder / "result.json", json.dumps(result, indent=2) + "\n")
+
+
+def interval_of(trainer: Trainer) -> str:
+    """What says how often a training validates, so that it does at its end."""
+    if trainer.check_val_every_n_epoch is None:
+        return "a trainer.val_check_interval that divides the number of steps"
+    return "a trainer.check_val_every_n_epoch that divides trainer.max_epochs"
 
 
 def scores(trainer: Trainer) -> dict[str, float | None]:

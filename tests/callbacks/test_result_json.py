@@ -172,9 +172,19 @@ class TestCommit:
 @pytest.mark.parametrize("protocol", [OnlineProbe, partial(RBFSVM, 2, 2), InformationEstimate])
 def test_a_training_without_any_validation_says_so(tmp_path, make, quiet_trainer, protocol):
     trainer = quiet_trainer(callbacks=[protocol(), ResultJson()], check_val_every_n_epoch=5)
-    with pytest.warns(UserWarning, match="no validation ran in 2 epochs, so there are no scores"):
+    with pytest.warns(
+        UserWarning, match="no validation ran in 2 epochs, so there are no scores: choose a .*every_n_epoch"
+    ):
         trainer.fit(*make())
     assert strict(tmp_path / "result.json")["metrics"] == {}
+
+
+def test_where_steps_are_counted_their_interval_is_named(make, quiet_trainer):
+    trainer = quiet_trainer(
+        callbacks=[OnlineProbe(), ResultJson()], check_val_every_n_epoch=None, val_check_interval=100
+    )
+    with pytest.warns(UserWarning, match="no scores: choose a trainer.val_check_interval that divides the number of"):
+        trainer.fit(*make())
 
 
 @pytest.mark.parametrize("every", [2, 5])
