@@ -170,8 +170,8 @@ REAL = {
     ),
     "patience of GradientBoosting": Edit(
         f"{CORE}/evaluation/gradient_boosting.py",
-        "early_stopping=True",
-        "early_stopping=True, tol=1.0",
+        "n_iter_no_change=10",
+        "n_iter_no_change=3",
         shows="boosting",
     ),
     "columns of RawColumns": Edit(
