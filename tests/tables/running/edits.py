@@ -168,11 +168,8 @@ REAL = {
     "constant of PseudoInverse": Edit(
         f"{CORE}/evaluation/pseudo_inverse.py", "value=1.0", "value=0.0", shows="pseudo_inverse"
     ),
-    "patience of GradientBoosting": Edit(
-        f"{CORE}/evaluation/gradient_boosting.py",
-        "n_iter_no_change=10",
-        "n_iter_no_change=3",
-        shows="boosting",
+    "trees of GradientBoosting": Edit(
+        f"{CORE}/evaluation/gradient_boosting.py", "max_iter=self.trees", "max_iter=1", shows="boosting"
     ),
     "columns of RawColumns": Edit(
         "datamodules/base.py", "rows: Tensor = x.flatten(1)", "rows: Tensor = x.flatten(1).tanh()", shows="raw/"
