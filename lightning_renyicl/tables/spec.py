@@ -58,7 +58,7 @@ class Line:
 
     def filled_by(self, other: Line) -> Line:
         """The line with what the other one fills."""
-        if other.fills is None or not self.is_open:
+        if other.fills is None:
             return self
         config, metric = (text and text.replace("{}", other.fills) for text in (self.config, self.metric))
         overlays = tuple(overlay.replace("{}", other.fills) for overlay in self.overlays)
@@ -237,13 +237,11 @@ def load(name: str) -> Spec:
             for other in (*(one.difference or ()), *filter(None, [one.gain_over])):
                 if other not in lines[kind]:
                     raise ValueError(f"{path}: {one.label} names {other}, which is none of the {kind}")
-    named = {one.label: {*one.only, *one.without} for one in lines["rows"].values()}
-    wrong = {label: given - lines["columns"].keys() for label, given in named.items()}
-    wrong |= {one.label: {*one.only, *one.without} for one in lines["columns"].values()}
-    for label, given in wrong.items():
-        if given:
-            told = ", ".join(sorted(given))
-            raise ValueError(f"{path}: {label}: only and without are for rows, and name columns, got {told}")
+    for kind, columns in (("rows", lines["columns"].keys()), ("columns", set())):
+        for one in lines[kind].values():
+            if wrong := {*one.only, *one.without} - columns:
+                told = ", ".join(sorted(wrong))
+                raise ValueError(f"{path}: {one.label}: only and without are for rows, and name columns, got {told}")
     points = strings(path, "points", content.get("points"))
     if points and not (len(points) == 2 and lines["columns"].keys() >= set(points)):
         raise ValueError(f"{path}: points names two columns, got {', '.join(points)}")

@@ -246,6 +246,10 @@ MISTAKES = {
         "a: only and without are for rows, and name columns, got z",
     ),
     "only of a column": ("title: t\nrows: {a: {}}\ncolumns: {x: {only: [x]}}\n", "x: only and without are for rows"),
+    "only of an unknown column in a row that is called as a column is": (
+        "title: t\nrows: {x: {only: [z]}}\ncolumns: {x: {}}\n",
+        "x: only and without are for rows, and name columns, got z",
+    ),
     "without an unknown column": (
         "title: t\nrows: {a: {without: {z: too large}}}\ncolumns: {x: {}}\n",
         "a: only and without are for rows, and name columns, got z",
