@@ -194,7 +194,7 @@ class InMemoryDataModule(SplitLoaders):
             fitted on all of them. Where they are fewer than a batch has, all are one batch.
 
     Raises:
-        ValueError: fewer than two views, or a number of labels out of range; when data is read, no label to draw.
+        ValueError: no view, or a number of labels out of range; when data is read, no label to draw.
     """
 
     ROOT_IS_A_PLACE: ClassVar[bool] = False
@@ -215,8 +215,8 @@ class InMemoryDataModule(SplitLoaders):
         super().__init__(batch_size)
         if labels is not None:
             check_few(labels, "data.labels")
-        if len(views) < 2:
-            raise ValueError(f"contrastive learning needs at least 2 views, got {len(views)}")
+        if not views:
+            raise ValueError("data.views is empty: training needs at least one view")
         self.views = list(views)
         self.num_classes = num_classes
         self.in_features = in_features

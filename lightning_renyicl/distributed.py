@@ -1,4 +1,4 @@
-"""Collectives: one that carries gradients, for objectives over the global batch, and a sum without."""
+"""Collectives: those that carry gradients, for objectives over the global batch, and a sum without."""
 
 from __future__ import annotations
 
@@ -75,3 +75,39 @@ def gather(x: Tensor, group: Group) -> Tensor:
         return x.unsqueeze(0)
     gathered: Tensor = _AllGather.apply(x, group)
     return gathered
+
+
+class _ReduceSum(torch.autograd.Function):
+    """The sum over processes; the backward sums too, for the same reason as that of :class:`_AllGather`."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, group: dist.ProcessGroup) -> Tensor:
+        ctx.group = group
+        return all_reduce_sum(x.clone(memory_format=torch.contiguous_format), group)
+
+    @staticmethod
+    def backward(ctx: Any, *grad_outputs: Any) -> tuple[Tensor, None]:
+        return all_reduce_sum(grad_outputs[0].clone(memory_format=torch.contiguous_format), ctx.group), None
+
+
+def reduce_sum(x: Tensor, group: Group) -> Tensor:
+    """The sum of ``x`` over processes, with gradient: for what is too large to be gathered.
+
+    Args:
+        x: tensor of one shape ``[...]`` on every process.
+        group: process group; None leaves this process alone.
+    """
+    if group is None:
+        return x
+    total: Tensor = _ReduceSum.apply(x, group)
+    return total
+
+
+def global_mean(x: Tensor, group: Group) -> Tensor:
+    """The mean of ``x`` over all elements and processes, with gradient; a scalar, the same on every process.
+
+    Args:
+        x: tensor of one shape ``[...]`` on every process.
+        group: process group; None leaves this process alone.
+    """
+    return gather(x.mean(), group).mean()

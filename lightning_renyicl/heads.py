@@ -65,3 +65,18 @@ class MLPHead(Head):
     def forward(self, x: Tensor) -> Tensor:
         embeddings: Tensor = self.layers(x)
         return embeddings
+
+
+class Predictor(MLPHead):
+    """The prediction head of BYOL, SimSiam and MoCo v3: one hidden layer, and an output as wide as the input.
+
+    Args:
+        in_features: width of an embedding; given by the module.
+        hidden: width of the hidden layer.
+
+    Raises:
+        ValueError: a width below 1.
+    """
+
+    def __init__(self, in_features: int, hidden: int) -> None:
+        super().__init__(in_features, [hidden, in_features])

@@ -28,7 +28,7 @@ from lightning_renyicl.encoders import GIN, MLP, ResNet
 from lightning_renyicl.evaluation import OnlineProbe
 from lightning_renyicl.evaluation.features import in_order
 from lightning_renyicl.heads import MLPHead
-from lightning_renyicl.modules.base import feature_std
+from lightning_renyicl.modules.steps import feature_std
 from lightning_renyicl.momentum import MomentumTarget
 from lightning_renyicl.mutual_information import MutualInformation
 from lightning_renyicl.objectives import CPC, MLCPC, RMLCPC, Context, CrossEntropy, Objective, functional

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from lightning_renyicl.heads import MLPHead, NoHead
+from lightning_renyicl.heads import MLPHead, NoHead, Predictor
 
 
 @pytest.mark.parametrize(
@@ -48,3 +48,16 @@ def test_no_head_is_the_identity():
     x = torch.randn(3, 7)
     assert NoHead(7)(x) is x
     assert NoHead(7).out_features == 7
+
+
+@pytest.mark.parametrize("width", [3, 8])
+def test_a_predictor_is_as_wide_as_its_input(width):
+    head = Predictor(width, hidden=5)
+    assert [type(layer).__name__ for layer in head.layers] == ["Linear", "BatchNorm1d", "ReLU", "Linear"]
+    assert [tuple(head.layers[i].weight.shape) for i in (0, 3)] == [(5, width), (width, 5)]
+    assert head.out_features == width
+
+
+def test_a_predictor_without_hidden_units():
+    with pytest.raises(ValueError, match="widths of at least 1"):
+        Predictor(4, hidden=0)

@@ -32,6 +32,22 @@ def test_exactly_one_at_the_last_step_and_after(step, total_steps):
     assert cosine_momentum(0.99, step, total_steps) == 1.0
 
 
+@pytest.mark.parametrize(("step", "expected"), [(0, 0.99), (50, 0.9945), (100, 0.999), (101, 0.999)])
+def test_cosine_to_another_end(step, expected):
+    assert cosine_momentum(0.99, step, 101, end=0.999) == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("step", range(7))
+def test_a_constant_coefficient(online, step):
+    assert MomentumTarget(*online, 0.999, end=0.999).coefficient_at(step, 7) == 0.999
+
+
+@pytest.mark.parametrize(("start", "end"), [(-0.1, 1.0), (0.9, 1.01), (0.9, -0.5)])
+def test_coefficients_out_of_range(online, start, end):
+    with pytest.raises(ValueError, match=r"must be in \[0, 1\], got"):
+        MomentumTarget(*online, start, end)
+
+
 def test_coefficient_never_falls():
     values = [cosine_momentum(0.99, step, 37) for step in range(37)]
     assert values == sorted(values)

@@ -2,31 +2,25 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 import torch
-import torch.nn.functional as F
-from lightning.pytorch import LightningModule
 from torch import Tensor
 from torch.optim import Optimizer
-from torch.optim.lr_scheduler import LRScheduler
 
-from lightning_renyicl.distributed import all_reduce_sum, world_group
 from lightning_renyicl.encoders import Backbone
 from lightning_renyicl.heads import Head
-from lightning_renyicl.modules.checks import check_scheduler
-from lightning_renyicl.modules.stored import StoredModule
-from lightning_renyicl.momentum import MomentumTarget, cosine_momentum
+from lightning_renyicl.modules.checks import check_averages, check_finite, check_views
+from lightning_renyicl.modules.scheduled import OptimizerFactory, ScheduledModule, SchedulerFactory
+from lightning_renyicl.modules.steps import feature_std, logs_now, weights_cast_once
+from lightning_renyicl.momentum import MomentumTarget
 from lightning_renyicl.objectives import Context, Objective
 
-OptimizerFactory = Callable[[Iterable], Optimizer]
-SchedulerFactory = Callable[[Optimizer, int, int], LRScheduler]
 HeadFactory = Callable[[int], Head]
 
 
-class ContrastiveModule(StoredModule):
+class ContrastiveModule(ScheduledModule):
     """Backbone, projector, optional predictor and optional momentum target, trained by an objective over views.
 
     A subclass says how its backbone is built. A batch is ``(views, target)`` in training and ``(x, target)`` else.
@@ -38,13 +32,14 @@ class ContrastiveModule(StoredModule):
         optimizer: builds the optimizer from the parameters.
         scheduler: builds the schedule from optimizer, total steps and steps an epoch; None keeps the rate.
         predictor: builds the prediction head from the projector's width; None has none.
-        momentum: EMA coefficient of the momentum target at the first step, 1 at the last by a half cosine; None has no
-            momentum target, and gradients reach both sides.
+        momentum: EMA coefficient of the momentum target at the first step; None has no momentum target, and gradients
+            reach both sides.
+        momentum_end: EMA coefficient at the last step, reached by a half cosine; equal to ``momentum`` it is constant.
         num_classes: number of labels, for objectives that use them; the command line takes it from the data.
 
     Raises:
-        ValueError: a predictor whose output is not as wide as its input, a schedule of torch, or too few labels for the
-            objective.
+        ValueError: a predictor whose output is not as wide as its input, a schedule of torch, too few labels for the
+            objective, or none of the momentum target that it needs.
     """
 
     def __init__(
@@ -56,10 +51,10 @@ class ContrastiveModule(StoredModule):
         scheduler: SchedulerFactory | None = None,
         predictor: HeadFactory | None = None,
         momentum: float | None = None,
+        momentum_end: float = 1.0,
         num_classes: int = 0,
     ) -> None:
-        super().__init__()
-        check_scheduler(scheduler)
+        super().__init__(optimizer, scheduler)
         self.backbone = backbone
         self.num_features = backbone.num_features
         self.projector = projector(backbone.num_features)
@@ -69,11 +64,13 @@ class ContrastiveModule(StoredModule):
             raise ValueError(
                 f"the predictor must keep the projector's width {width}, got {self.predictor.out_features}"
             )
+        if momentum is None and objective.needs_momentum:
+            raise ValueError(f"{type(objective).__name__} needs a momentum encoder: give model.momentum, such as 0.99")
         objective.build(width, num_classes)
         self.objective = objective
-        self.momentum_target = None if momentum is None else MomentumTarget(backbone, self.projector, momentum)
-        self._optimizer = optimizer
-        self._scheduler = scheduler
+        self.momentum_target = (
+            None if momentum is None else MomentumTarget(backbone, self.projector, momentum, momentum_end)
+        )
         self._loss: Tensor | None = None  # of the last training step
         self._learns: Tensor | None = None  # whether any loss of the epoch is finite
 
@@ -82,8 +79,14 @@ class ContrastiveModule(StoredModule):
         features: Tensor = self.backbone(x)
         return features
 
-    def training_step(self, batch: tuple[list[Any], Tensor], batch_idx: int) -> dict[str, Tensor]:
-        views, target = batch
+    def setup(self, stage: str) -> None:
+        """Refuses a trainer or data that this module and its objective don't work with."""
+        super().setup(stage)
+        if stage == "fit":
+            check_views(self.trainer, self.objective)
+
+    def compute(self, views: list[Any], labels: Tensor) -> tuple[Tensor, dict[str, Tensor], Tensor]:
+        """The loss of a batch, what the objective says of it, and the features of the first view with gradient."""
         with weights_cast_once(self.device.type):
             features = [self(view) for view in views]
             projections = [self.projector(f) for f in features]
@@ -92,8 +95,13 @@ class ContrastiveModule(StoredModule):
             targets = projections[:2]
         else:
             targets = [self.momentum_target(view) for view in views[:2]]
-        loss, logs = self.objective(online, targets, context=Context(labels=target))
-        first = features[0].detach()
+        loss, logs = self.objective(online, targets, context=Context(labels, self.epochs_done()))
+        return loss, logs, features[0]
+
+    def training_step(self, batch: tuple[list[Any], Tensor], batch_idx: int) -> dict[str, Tensor]:
+        views, target = batch
+        loss, logs, features = self.compute(views, target)
+        first = features.detach()
         self._loss = loss.detach()
         finite = self._loss.isfinite()
         self._learns = finite if self._learns is None else self._learns | finite
@@ -112,90 +120,32 @@ class ContrastiveModule(StoredModule):
         return self.validation_step(batch, batch_idx)
 
     def configure_optimizers(self) -> Any:
-        optimizer = self._optimizer([p for p in self.parameters() if p.requires_grad])
-        # A hook of the optimizer itself runs once for each step that happened: not for micro-batches of an accumulated
-        # gradient, and not for a step that the gradient scaler skipped (but for fused optimizers, which skip inside).
-        optimizer.register_step_post_hook(self._follow)
-        if self.momentum_target is not None and self.dtype in (torch.float16, torch.bfloat16):
-            raise ValueError(
-                f"the momentum encoder's average stands still in {self.dtype}: use a mixed precision or momentum null"
-            )
-        if self._scheduler is None and self.momentum_target is None:
-            return optimizer
-        self.trainer.fit_loop.setup_data()  # with max_steps alone nothing else has counted the batches yet
-        self.total_steps = total_steps = self._total_steps()
-        if self._scheduler is None:
-            return optimizer
-        steps_per_epoch = math.ceil(self.trainer.num_training_batches / self.trainer.accumulate_grad_batches)
-        scheduler = self._scheduler(optimizer, total_steps, steps_per_epoch)
-        return {"optimizer": optimizer, "lr_scheduler": {"scheduler": scheduler, "interval": "step"}}
+        check_averages(self.objective, self.momentum_target is not None, self.dtype)
+        return super().configure_optimizers()
+
+    @property
+    def counts_steps(self) -> bool:
+        return super().counts_steps or self.momentum_target is not None
+
+    def on_before_optimizer_step(self, optimizer: Optimizer) -> None:
+        self.objective.before_step(self.epochs_done())
 
     def on_train_epoch_start(self) -> None:
         self._learns = None
 
     def on_train_epoch_end(self) -> None:
-        """Stops a run that has diverged before its checkpoint replaces the last good one.
-
-        Weights are not finite, or no loss of the epoch was; a gradient scaler skips single steps of these.
-        """
+        """Stops a run that has diverged before its checkpoint replaces the last good one."""
         if self._loss is None or self._learns is None:
             return
-        finite = torch.stack([self._learns, *(parameter.isfinite().all() for parameter in self.parameters())])
-        if not finite.all():
-            what = "weights are not finite" if finite[0] else "no loss is finite"
-            raise ValueError(
-                f"{what} after epoch {self.trainer.current_epoch + 1}, the last loss is {self._loss.item():.4g}: lower "
-                "the learning rate, and look at train/feature_std, which falls towards 0 when features collapse"
-            )
+        state = [*self.parameters(), *self.objective.buffers()]
+        check_finite(self.trainer.current_epoch + 1, self._loss, self._learns, state)
 
-    def _total_steps(self) -> int:
-        total_steps = self.trainer.estimated_stepping_batches
-        if math.isinf(total_steps):
-            raise ValueError("schedules need the length of the training: set trainer.max_epochs or trainer.max_steps")
-        return int(total_steps)
-
-    def _follow(self, *_: Any) -> None:
-        if self.momentum_target is None:
-            return
-        coefficient = cosine_momentum(self.momentum_target.coefficient, self.trainer.global_step, self.total_steps)
-        self.momentum_target.update(self.backbone, self.projector, coefficient)
-        if logs_now(self):
-            # as a tensor on the CPU: Lightning copies a number to the device, which waits for it
-            self.log("train/momentum", torch.tensor(coefficient))
-
-
-def weights_cast_once(device_type: str) -> torch.autocast:
-    """Mixed precision, if it is on, with weights that are cast once for all views; their gradients add up as cast.
-
-    Lightning 2.6 switches torch's cache of cast weights off, as what is first cast without gradients would have none
-    later. Steps of wide networks then take up to a third longer. A momentum target's weights are cast for each view.
-    """
-    enabled = torch.is_autocast_enabled(device_type)
-    return torch.autocast(device_type, torch.get_autocast_dtype(device_type), enabled, cache_enabled=True)
-
-
-def logs_now(module: LightningModule) -> bool:
-    """Whether a training step logs: where loggers look, and in the last batch of an epoch.
-
-    Every metric of a step costs as much as a layer of a small network. Callbacks that monitor something within an epoch
-    see what loggers saw last.
-    """
-    trainer = module._trainer
-    if trainer is None or trainer.is_last_batch:
-        return True
-    every = trainer.log_every_n_steps  # type: ignore[attr-defined]
-    return every > 0 and (trainer.global_step + 1) % every == 0
-
-
-def feature_std(features: Tensor) -> Tensor:
-    """Standard deviation of L2-normalised features over the global batch, averaged over D and times sqrt(D).
-
-    Near 1 for features spread over the sphere, near 0 for collapsed ones.
-
-    Shapes: ``[N, D]`` to a scalar.
-    """
-    unit = F.normalize(features.float(), dim=-1)
-    group = world_group()
-    total = all_reduce_sum(torch.cat([unit.sum(0), unit.new_full((1,), len(unit))]), group)  # and the number of samples
-    squares = all_reduce_sum((unit - total[:-1] / total[-1]).square().sum(0), group)
-    return (squares / (total[-1] - 1).clamp(min=1)).sqrt().mean() * math.sqrt(features.shape[-1])
+    def after_step(self) -> None:
+        coefficient = None
+        if self.momentum_target is not None:
+            coefficient = self.momentum_target.coefficient_at(self.trainer.global_step, self.total_steps)
+            self.momentum_target.update(self.backbone, self.projector, coefficient)
+            if logs_now(self):
+                # as a tensor on the CPU: Lightning copies a number to the device, which waits for it
+                self.log("train/momentum", torch.tensor(coefficient))
+        self.objective.after_step(coefficient)

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
+import torch
 from lightning.pytorch import Callback, Trainer
 from lightning.pytorch.callbacks import BatchSizeFinder, GradientAccumulationScheduler, LearningRateFinder
 from lightning.pytorch.strategies import DeepSpeedStrategy, FSDPStrategy, ModelParallelStrategy
+from torch import Tensor
+
+from lightning_renyicl.objectives import Objective
 
 REFUSED: dict[type[Callback], str] = {
     BatchSizeFinder: (
@@ -62,3 +67,40 @@ def check_scheduler(factory: Any) -> None:
                 f"model.scheduler is made from optimizer, total_steps and steps_per_epoch, which {part.__name__} "
                 "doesn't take: WarmupCosine, a class of yours, or null"
             )
+
+
+def check_views(trainer: Trainer, objective: Objective) -> None:
+    """Raises ValueError if the data has fewer views than the objective compares."""
+    views = getattr(trainer.datamodule, "views", None)  # type: ignore[attr-defined]
+    if views is not None and len(views) < objective.views:
+        raise ValueError(
+            f"{type(objective).__name__} compares at least {objective.views} views, and data.views has {len(views)}"
+        )
+
+
+def check_averages(objective: Objective, momentum: bool, precision: Any) -> None:
+    """Raises ValueError for half precision in which the average of a momentum encoder or an objective stands still."""
+    moved = type(objective).after_step is not Objective.after_step
+    if precision in (torch.float16, torch.bfloat16) and (momentum or moved):
+        average, remedy = (
+            (type(objective).__name__, "another objective") if moved else ("the momentum encoder", "momentum null")
+        )
+        raise ValueError(f"the average of {average} stands still in {precision}: use a mixed precision or {remedy}")
+
+
+def check_finite(epoch: int, loss: Tensor, learns: Tensor, state: Iterable[Tensor]) -> None:
+    """Raises ValueError for a training that has diverged.
+
+    Args:
+        epoch: how many epochs are done.
+        loss: loss of the last step.
+        learns: whether any loss of the epoch was finite; a gradient scaler skips single steps of those that weren't.
+        state: weights, and what the objective keeps.
+    """
+    finite = torch.stack([learns, *(tensor.isfinite().all() for tensor in state)])
+    if not finite.all():
+        what = "weights are not finite" if finite[0] else "no loss is finite"
+        raise ValueError(
+            f"{what} after epoch {epoch}, the last loss is {loss.item():.4g}: lower the learning rate, and look at "
+            "train/feature_std, which falls towards 0 when features collapse"
+        )

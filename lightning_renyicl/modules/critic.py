@@ -9,7 +9,8 @@ import torch
 from torch import Tensor, nn
 
 from lightning_renyicl.distributed import world_group
-from lightning_renyicl.modules.base import OptimizerFactory, logs_now
+from lightning_renyicl.modules.scheduled import OptimizerFactory
+from lightning_renyicl.modules.steps import logs_now
 from lightning_renyicl.modules.stored import StoredModule
 from lightning_renyicl.mutual_information import log_ratio, row_log_ratio, skew_of
 from lightning_renyicl.mutual_information.critics import split_scores

@@ -8,7 +8,8 @@ from typing import Any
 from torch import Tensor
 
 from lightning_renyicl.encoders import Backbone
-from lightning_renyicl.modules.base import ContrastiveModule, logs_now
+from lightning_renyicl.modules.base import ContrastiveModule
+from lightning_renyicl.modules.steps import logs_now
 
 
 class GraphModule(ContrastiveModule):

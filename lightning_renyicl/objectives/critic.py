@@ -28,6 +28,8 @@ class CosineCritic(Objective):
         temperature: temperature tau of the cosine critic, a finite number above 0.
         symmetric: whether both global views serve as target; with False only the first view is contrasted with the
             second (and the local views with it).
+        same_view: whether the other samples in the query's own view are negatives too, as in SimCLR: 2 K an anchor,
+            of two views.
 
     Raises:
         ValueError: a temperature out of range.
@@ -39,12 +41,13 @@ class CosineCritic(Objective):
     Else the bound reads the scores as two sets, normalised over the global batch: swapping two views changes nothing.
     """
 
-    def __init__(self, temperature: float = 0.5, symmetric: bool = True) -> None:
+    def __init__(self, temperature: float = 0.5, symmetric: bool = True, same_view: bool = False) -> None:
         super().__init__()
         if not 0.0 < temperature < math.inf:
             raise ValueError(f"temperature must be a finite number above 0, got {temperature}")
         self.temperature = temperature
         self.symmetric = symmetric
+        self.same_view = same_view
 
     def bound(self, p: Tensor, n: Tensor, group: Group) -> Tensor:
         """The bound in nats for positive scores ``[N, P]`` and negative scores ``[N, P, K]``."""
@@ -89,17 +92,22 @@ class CosineCritic(Objective):
         ``logs`` holds means over targets: ``bound`` and ``mutual_information`` in nats, ``positive_score`` and
         ``negative_score``. Where two identical terms are computed once, they are those of one target; only the estimate
         of mutual information, normalised for each anchor, could tell the difference. With more than two views that is
-        the mean over pairs of views, and not the authors' number, see :func:`functional.mutual_information`.
+        the mean over pairs of views, and not the authors' number, see :func:`functional.mutual_information`. Negatives
+        in a query's own view are in none but ``bound``.
         """
         if len(online) < 2 or len(target) != 2:
             raise ValueError(f"expected at least 2 online and exactly 2 target views, got {len(online)}, {len(target)}")
+        if self.same_view and len(online) > 2:
+            raise ValueError(f"same_view true is for two views, got {len(online)}: local views have no target")
         group = world_group()
         same = len(online) == 2 and all(o is t for o, t in zip(online, target, strict=True))
-        once = not self.symmetric or (same and not self.normalises_per_anchor)
+        once = not self.symmetric or (same and not self.normalises_per_anchor and not self.same_view)
         bounds, logs = [], []
         for t in (1,) if once else (1, 0):
-            p, n = self.scores([view for v, view in enumerate(online) if v != t], target[t])
-            bounds.append(self.bound(p, n, group))
+            queries = [view for v, view in enumerate(online) if v != t]
+            p, n = self.scores(queries, target[t])
+            negatives = torch.cat([n, self.scores(queries, target[1 - t])[1]], dim=-1) if self.same_view else n
+            bounds.append(self.bound(p, negatives, group))
             with torch.no_grad():
                 logs.append(torch.stack([mutual_information(p, n), p.mean(), n.mean()]))
         terms = torch.stack(bounds)

@@ -21,6 +21,7 @@ class CrossEntropy(Objective):
     so is its gradient. The momentum encoder's embeddings are not used.
     """
 
+    views = 1
     classifier: nn.Linear
 
     def build(self, width: int, num_classes: int) -> None:

@@ -14,17 +14,24 @@ class Context:
 
     Attributes:
         labels: labels of this process's samples, ``[N]``, −1 where unknown; None: none is known.
+        epoch: epochs that the training has behind it, optimizer steps by steps an epoch; a resumed run goes on.
     """
 
     labels: Tensor | None = None
+    epoch: float = 0.0
 
 
 class Objective(nn.Module):
     """A loss over the embeddings of several views of one batch.
 
     Contrastive or not, a method is called as ``loss, logs = objective(online, target, context)``. State that a method
-    needs (classifier, queue, prototypes, centre) is a buffer or parameter of the objective.
+    needs (classifier, queue, prototypes, centre) is a buffer or parameter of the objective, the same on every process.
     """
+
+    views = 2
+    """The least number of views."""
+    needs_momentum = False
+    """Whether there is nothing to learn without a momentum encoder."""
 
     def build(self, width: int, num_classes: int) -> None:
         """Makes what depends on the sizes of embeddings and labels, once, before the optimizer; here nothing.
@@ -49,3 +56,17 @@ class Objective(nn.Module):
             The scalar loss, the same on every process, and detached scalars to log.
         """
         raise NotImplementedError
+
+    def before_step(self, epoch: float) -> None:
+        """Runs when all gradients of a step are there, before the optimizer uses them; here nothing.
+
+        Args:
+            epoch: epochs that the training has behind it.
+        """
+
+    def after_step(self, momentum: float | None) -> None:
+        """Runs once for each step that the optimizer took; here nothing.
+
+        Args:
+            momentum: EMA coefficient of the momentum encoder in this step; None: there is none.
+        """

@@ -90,7 +90,11 @@ MISTAKES = {
     "gamma": (None, ["--model.objective.gamma", "0"], "gamma must be"),
     "temperature": (None, ["--model.objective.temperature", "0"], "temperature must be"),
     "momentum": (None, ["--model.momentum", "1.5"], "must be in [0, 1], got 1.5"),
-    "one view": (None, ["--data.views", "[{class_path: Identity}]"], "at least 2 views, got 1"),
+    "one view": (
+        None,
+        ["--data.views", "[{class_path: Identity}]"],
+        "RMLCPC compares at least 2 views, and data.views has 1",
+    ),
     "large batch": (None, ["--data.batch_size", "81"], "batch_size 81 is more than the 80 training samples"),
     "no batch": (None, ["--data.batch_size", "0"], "batch_size must be at least 1, got 0"),
     "no length": (None, ["--trainer.max_epochs", "-1"], "set trainer.max_epochs or trainer.max_steps"),

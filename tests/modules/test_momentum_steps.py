@@ -49,6 +49,11 @@ def test_coefficient_rises_from_its_base_to_one(build, fit, coefficients):
     assert trainer.callback_metrics["train/momentum"] == 1.0
 
 
+def test_coefficient_that_ends_elsewhere(build, fit, coefficients):
+    fit(build(momentum=0.99, momentum_end=0.99, samples=3 * 8), max_epochs=2)
+    assert coefficients == [0.99] * 6
+
+
 def test_max_steps_in_place_of_max_epochs(build, fit, coefficients):
     trainer = fit(build(momentum=0.99), max_epochs=-1, max_steps=7)
     assert trainer.global_step == 7

@@ -54,3 +54,9 @@ def test_eight_samples_are_learnt_by_heart(fit):
     trainer = fit((module, data), max_epochs=100)
     assert trainer.callback_metrics["train/top1"] == 1
     assert trainer.callback_metrics["train/loss"] < 0.02
+
+
+def test_one_view_is_enough(supervised, fit):
+    module, data = supervised(views=1)
+    trainer = fit((module, data))
+    assert trainer.callback_metrics["train/loss"].isfinite()

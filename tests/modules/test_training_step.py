@@ -11,7 +11,7 @@ import torch
 from torch import nn
 
 from lightning_renyicl.heads import MLPHead
-from lightning_renyicl.modules.base import feature_std
+from lightning_renyicl.modules.steps import feature_std
 from lightning_renyicl.objectives import Objective
 
 DOMAINS = ["image", "table", "graph"]
@@ -104,6 +104,67 @@ def test_an_objective_has_sizes_and_labels(build):
     _, (_, labels) = step(pair)
     assert pair[0].objective.sizes == (4, 4)
     assert pair[0].objective.labels is labels
+
+
+class Diary(Spy):
+    """Notes when its hooks run, with what, and whether the gradients are there."""
+
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(1))
+        self.entries = []
+
+    def forward(self, online, target, context):
+        loss, logs = super().forward(online, target, context)
+        self.entries.append(("forward", context.epoch, None))
+        return loss * self.weight.sum(), logs
+
+    def before_step(self, epoch):
+        self.entries.append(("before", epoch, self.weight.grad is not None))
+
+    def after_step(self, momentum):
+        self.entries.append(("after", momentum, None))
+
+
+@pytest.mark.parametrize("momentum", [None, 0.9])
+def test_hooks_around_each_step(build, fit, momentum):
+    pair = build(objective=Diary(), momentum=momentum, momentum_end=momentum or 1.0, samples=4 * 8)
+    fit(pair, max_epochs=2, accumulate_grad_batches=2)
+    expected = []
+    for step in range(4):
+        done = step / 2
+        expected += [("forward", done, None)] * 2 + [("before", done, True), ("after", momentum, None)]
+    assert pair[0].objective.entries == expected
+
+
+def test_an_objective_says_how_many_views_it_needs(build, fit):
+    class OfThree(Spy):
+        views = 3
+
+    with pytest.raises(ValueError, match=r"OfThree compares at least 3 views, and data\.views has 2"):
+        fit(build(objective=OfThree()))
+    fit(build(objective=OfThree(), views=3))
+
+
+def test_an_objective_may_need_a_momentum_encoder(build):
+    class OfTwoNetworks(Spy):
+        needs_momentum = True
+
+    with pytest.raises(ValueError, match="OfTwoNetworks needs a momentum encoder"):
+        build(objective=OfTwoNetworks())
+    build(objective=OfTwoNetworks(), momentum=0.9)
+
+
+def test_an_objective_that_averages_is_refused_in_half_precision(build, fit):
+    with pytest.raises(ValueError, match=r"average of Diary stands still in torch\.bfloat16"):
+        fit(build(objective=Diary(), samples=16), precision="bf16-true")
+
+
+def test_state_of_an_objective_that_is_not_finite_ends_the_training(build, fit):
+    objective = Spy()
+    objective.register_buffer("centre", torch.full((2,), math.nan))
+    with pytest.raises(ValueError, match="weights are not finite after epoch 1"):
+        fit(build(objective=objective))
 
 
 @pytest.mark.parametrize("widths", [[8], [4, 5]])

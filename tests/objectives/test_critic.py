@@ -135,6 +135,30 @@ def test_logs_are_detached_scalars(trained, momentum):
     assert all(value.shape == () and not value.requires_grad for value in logs.values())
 
 
+@pytest.mark.parametrize("momentum", [False, True])
+@pytest.mark.parametrize("symmetric", [True, False])
+def test_negatives_of_the_own_view(representative, momentum, symmetric):
+    online = embed(2)
+    target = [t.detach() for t in embed(2, seed=1)] if momentum else online
+    loss, logs = representative.critic(temperature=TAU, same_view=True, symmetric=symmetric)(online, target)
+    bounds = []
+    for t in (1, 0) if symmetric else (1,):
+        p, n = loop_scores([online[1 - t]], target[t], TAU)
+        _, own = loop_scores([online[1 - t]], target[1 - t], TAU)
+        bounds.append(representative(p, torch.cat([n, own], -1)))
+    torch.testing.assert_close(loss, -sum(bounds))
+    torch.testing.assert_close(logs["bound"], torch.stack(bounds).mean())
+    # what is known of the other view doesn't change
+    without = representative.critic(temperature=TAU, symmetric=symmetric)(online, [t.clone() for t in target])[1]
+    for name in ("mutual_information", "positive_score", "negative_score"):
+        torch.testing.assert_close(logs[name], without[name])
+
+
+def test_local_views_have_no_negatives_of_their_own(trained):
+    with pytest.raises(ValueError, match="same_view true is for two views, got 3"):
+        trained.objective(same_view=True)(embed(3), embed(2))
+
+
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
 def test_autocast(trained, dtype):
     inputs, layer = torch.randn(8, 6, generator=torch.Generator().manual_seed(0)), torch.nn.Linear(6, 5)

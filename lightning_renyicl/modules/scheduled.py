@@ -1,0 +1,70 @@
+"""Optimizer and schedule, which every contrastive module counts in optimizer steps."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from torch.optim import Optimizer
+from torch.optim.lr_scheduler import LRScheduler
+
+from lightning_renyicl.modules.checks import check_scheduler
+from lightning_renyicl.modules.stored import StoredModule
+
+OptimizerFactory = Callable[[Iterable], Optimizer]
+SchedulerFactory = Callable[[Optimizer, int, int], LRScheduler]
+
+
+class ScheduledModule(StoredModule):
+    """A module that makes one optimizer of its parameters, with a schedule over the optimizer steps of the training.
+
+    Args:
+        optimizer: builds the optimizer from the parameters.
+        scheduler: builds the schedule from optimizer, total steps and steps an epoch; None keeps the rate.
+
+    Raises:
+        ValueError: a schedule of torch.
+    """
+
+    total_steps: int
+
+    def __init__(self, optimizer: OptimizerFactory, scheduler: SchedulerFactory | None) -> None:
+        super().__init__()
+        check_scheduler(scheduler)
+        self._optimizer = optimizer
+        self._scheduler = scheduler
+
+    @property
+    def counts_steps(self) -> bool:
+        """Whether anything depends on the length of the training."""
+        return self._scheduler is not None
+
+    def configure_optimizers(self) -> Any:
+        optimizer = self._optimizer([p for p in self.parameters() if p.requires_grad])
+        # A hook of the optimizer itself runs once for each step that happened: not for micro-batches of an accumulated
+        # gradient, and not for a step that the gradient scaler skipped (but for fused optimizers, which skip inside).
+        optimizer.register_step_post_hook(lambda *_: self.after_step())
+        if self.counts_steps:
+            self.trainer.fit_loop.setup_data()  # with max_steps alone nothing else has counted the batches yet
+            self.total_steps = self._total_steps()
+        if self._scheduler is None:
+            return optimizer
+        scheduler = self._scheduler(optimizer, self.total_steps, self._steps_per_epoch())
+        return {"optimizer": optimizer, "lr_scheduler": {"scheduler": scheduler, "interval": "step"}}
+
+    def after_step(self) -> None:
+        """Runs once for each step that the optimizer took."""
+
+    def epochs_done(self) -> float:
+        """Epochs that the training has behind it, optimizer steps by steps an epoch; 0 without a trainer."""
+        return 0.0 if self._trainer is None else self.trainer.global_step / self._steps_per_epoch()
+
+    def _steps_per_epoch(self) -> int:
+        return math.ceil(self.trainer.num_training_batches / self.trainer.accumulate_grad_batches)
+
+    def _total_steps(self) -> int:
+        total_steps = self.trainer.estimated_stepping_batches
+        if math.isinf(total_steps):
+            raise ValueError("schedules need the length of the training: set trainer.max_epochs or trainer.max_steps")
+        return int(total_steps)
