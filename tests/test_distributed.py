@@ -33,6 +33,7 @@ from lightning_renyicl.momentum import MomentumTarget
 from lightning_renyicl.mutual_information import MutualInformation
 from lightning_renyicl.objectives import CPC, MLCPC, RMLCPC, Context, CrossEntropy, Objective, functional
 from tests.objectives.conftest import REPRESENTATIVES
+from tests.objectives.methods import METHODS
 
 SAMPLES = 32
 WORLDS = (2, 4)
@@ -62,39 +63,38 @@ class Step(nn.Module):
                     parameter.mul_(0.9)
         self.objective = objective
 
-    def forward(self, views: list) -> tuple[Tensor, dict[str, Tensor]]:
+    def forward(self, views: list, context: Context | None = None) -> tuple[Tensor, dict[str, Tensor]]:
         projections = [self.projector(self.backbone(view)) for view in views]
         online = projections if self.predictor is None else [self.predictor(z) for z in projections]
         target = projections[:2] if self.target is None else [self.target(view) for view in views[:2]]
-        return self.objective(online, target)
+        return self.objective(online, target, context or Context())
 
 
-class SupervisedStep(Step):
-    """A step with labels, which come behind the views."""
+class LabelledStep(Step):
+    """A step in the middle of a training with labels, which come behind the views."""
 
-    def forward(self, views: list) -> tuple[Tensor, dict[str, Tensor]]:
+    def forward(self, views: list, context: Context | None = None) -> tuple[Tensor, dict[str, Tensor]]:
         *views, labels = views
-        online = [self.projector(self.backbone(view)) for view in views]
-        return self.objective(online, online, Context(labels))
+        return super().forward(views, Context(labels, epoch=20.0))
 
 
-def supervised(unknown: int) -> tuple[SupervisedStep, list[Tensor]]:
+def supervised(unknown: int) -> tuple[LabelledStep, list[Tensor]]:
     """Training with labels, of which the first are unknown."""
     objective = CrossEntropy()
     torch.manual_seed(2)
     objective.build(5, 3)
-    step, views = small(objective, False, False, 2, torch.float64)
+    step, views = small(objective, False, False, 2, torch.float64, LabelledStep)
     labels = torch.arange(SAMPLES) % 3
     labels[:unknown] = -1
-    return SupervisedStep(step.backbone, step.projector, objective, None, False), [*views, labels]
+    return step, [*views, labels]
 
 
 def small(
-    objective: Objective, momentum: bool, predictor: bool, views: int, dtype: torch.dtype
+    objective: Objective, momentum: bool, predictor: bool, views: int, dtype: torch.dtype, kind: type[Step] = Step
 ) -> tuple[Step, list[Tensor]]:
     torch.manual_seed(0)
     backbone = nn.Sequential(nn.Linear(6, 8), nn.Tanh())
-    step = Step(backbone, nn.Linear(8, 5), objective, nn.Linear(5, 5) if predictor else None, momentum)
+    step = kind(backbone, nn.Linear(8, 5), objective, nn.Linear(5, 5) if predictor else None, momentum)
     return step.to(dtype), list(torch.randn(views, SAMPLES, 6).to(dtype))
 
 
@@ -163,6 +163,21 @@ SMALL = [
 REAL = ["image", "table", "graph"]
 
 
+def method(name: str, views: int, position: int, world: int) -> dict[str, Tensor]:
+    """A step of a method, and what it keeps after that, when there have been two before."""
+    row = METHODS[name]
+    objective = row.built(width=5)
+    step, first = small(objective, row.momentum, row.predictor, views, torch.float64, LabelledStep)
+    labels = torch.arange(SAMPLES) % 3
+    labels[:2] = -1
+    for factor in (2, -1):
+        with torch.no_grad():
+            step([slice_of(view, position, world) for view in (*(factor * view for view in first), labels)])
+        objective.after_step(0.9 if row.momentum else None)
+    found = outcome(step, [*first, labels], position, world)
+    return found | {f"kept {key}": buffer.clone() for key, buffer in objective.named_buffers()}
+
+
 def everything(position: int, world: int) -> Iterator[tuple[str, dict[str, Tensor]]]:
     """All checks of one process, each with its name."""
     for name, momentum, predictor, views, dtype in SMALL:
@@ -180,6 +195,9 @@ def everything(position: int, world: int) -> Iterator[tuple[str, dict[str, Tenso
     step, batch = supervised(3)
     wrapped = DistributedDataParallel(step) if world > 1 else step
     yield "CrossEntropy, DistributedDataParallel, float64", outcome(wrapped, batch, position, world, averaged=True)
+    for name, row in METHODS.items():
+        for views in row.views:
+            yield f"{name}, {views=}, float64", method(name, views, position, world)
     step, batch = small(CPC(), False, True, 3, torch.float64)
     yield "reversed ranks, float64", outcome(step, batch, world - 1 - position, world)
 

@@ -1,8 +1,25 @@
-"""Objectives: variational bounds on (skew) KL and Rényi divergences, the modules that train on them, and labels."""
+"""Objectives: variational bounds on (skew) KL and Rényi divergences, other methods, and training with labels."""
 
 from lightning_renyicl.objectives.bounds import CPC, DV, MLCPC, NWJ, RMLCPC, Renyi
+from lightning_renyicl.objectives.byol import BYOL
 from lightning_renyicl.objectives.critic import CosineCritic
 from lightning_renyicl.objectives.cross_entropy import CrossEntropy
+from lightning_renyicl.objectives.moco_v3 import MoCoV3
 from lightning_renyicl.objectives.objective import Context, Objective
+from lightning_renyicl.objectives.supcon import SupCon
 
-__all__ = ["CPC", "DV", "MLCPC", "NWJ", "RMLCPC", "Context", "CosineCritic", "CrossEntropy", "Objective", "Renyi"]
+__all__ = [
+    "BYOL",
+    "CPC",
+    "DV",
+    "MLCPC",
+    "NWJ",
+    "RMLCPC",
+    "Context",
+    "CosineCritic",
+    "CrossEntropy",
+    "MoCoV3",
+    "Objective",
+    "Renyi",
+    "SupCon",
+]

@@ -9,10 +9,9 @@ import torch
 from torch import Tensor
 
 from lightning_renyicl.distributed import Group, gather, rank, world_group
+from lightning_renyicl.objectives.embeddings import check_views, unit
 from lightning_renyicl.objectives.functional import mutual_information
 from lightning_renyicl.objectives.objective import Context, Objective
-
-_SMALLEST_NORM = 1e-6
 
 
 class CosineCritic(Objective):
@@ -68,8 +67,8 @@ class CosineCritic(Objective):
         """
         group = world_group()
         with torch.autocast(device_type=target.device.type, enabled=False):
-            queries = _normalise(torch.stack(list(online), dim=1))  # [N, P, D]
-            keys = _normalise(target)  # [N, D]
+            queries = unit(torch.stack(list(online), dim=1))  # [N, P, D]
+            keys = unit(target)  # [N, D]
             samples = keys.shape[0]
             everywhere = gather(keys, group).flatten(0, 1)  # [M, D], M samples in the global batch
             total = everywhere.shape[0]
@@ -95,8 +94,7 @@ class CosineCritic(Objective):
         the mean over pairs of views, and not the authors' number, see :func:`functional.mutual_information`. Negatives
         in a query's own view are in none but ``bound``.
         """
-        if len(online) < 2 or len(target) != 2:
-            raise ValueError(f"expected at least 2 online and exactly 2 target views, got {len(online)}, {len(target)}")
+        check_views(online, target)
         if self.same_view and len(online) > 2:
             raise ValueError(f"same_view true is for two views, got {len(online)}: local views have no target")
         group = world_group()
@@ -119,10 +117,3 @@ class CosineCritic(Objective):
             "positive_score": positive,
             "negative_score": negative,
         }
-
-
-def _normalise(x: Tensor) -> Tensor:
-    # A (nearly) zero embedding has cosine 0 with anything and no gradient: that of its direction would be 1 / |x|.
-    x = x if x.dtype == torch.float64 else x.float()
-    norm = torch.linalg.vector_norm(x, dim=-1, keepdim=True)
-    return torch.where(norm <= _SMALLEST_NORM, 0.0, x / norm.clamp_min(_SMALLEST_NORM))  # NaN stays NaN

@@ -9,6 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from lightning_renyicl.distributed import all_reduce_sum, gather, world_group
+from lightning_renyicl.objectives.embeddings import full_precision
 from lightning_renyicl.objectives.objective import Context, Objective
 
 
@@ -57,7 +58,7 @@ class CrossEntropy(Objective):
         logits = self.classifier(torch.cat(list(online)))  # [V N, C]
         labels = context.labels.repeat(len(online))  # [V N]
         with torch.autocast(device_type=logits.device.type, enabled=False):
-            logits = logits if logits.dtype == torch.float64 else logits.float()
+            logits = full_precision(logits)
             own = F.cross_entropy(logits, labels, ignore_index=-1, reduction="sum")
             right = (logits.detach().argmax(1) == labels).sum()
             counts = all_reduce_sum(torch.stack([(labels >= 0).sum(), right]), group)

@@ -17,6 +17,7 @@ import torch
 from torch import Tensor
 
 from lightning_renyicl.distributed import Group, gather
+from lightning_renyicl.objectives.embeddings import full_precision
 
 __all__ = ["NonFiniteBoundError", "cpc", "dv", "mlcpc", "mutual_information", "nwj", "renyi", "rmlcpc"]
 
@@ -54,11 +55,7 @@ def _scores(p: Tensor, n: Tensor) -> tuple[Tensor, Tensor]:
             "a bound needs at least two samples in the global batch (one positive and one negative pair), "
             f"got positives {list(p.shape)} and negatives {list(n.shape)}"
         )
-    return _full_precision(p), _full_precision(n)
-
-
-def _full_precision(x: Tensor) -> Tensor:
-    return x if x.dtype == torch.float64 else x.float()
+    return full_precision(p), full_precision(n)
 
 
 def _log_mean_exp(x: Tensor) -> Tensor:

@@ -98,10 +98,11 @@ def test_every_objective_has_an_overlay():
 @pytest.mark.parametrize("name", OBJECTIVES)
 def test_overlay_sets_all_but_the_domains_own(resolve, fake, name):
     own = ["--model.objective.temperature", "0.3", "--model.objective.symmetric", "false"]
+    own += ["--model.objective.same_view", "true"]
     found, arguments = objective(resolve("--config", fake, *own, "--config", CONFIGS / f"objectives/{name}.yaml"))
     expected_class, expected = OBJECTIVES[name]
     assert found == expected_class
-    assert arguments == {"temperature": 0.3, "symmetric": False, **expected}
+    assert arguments == {"temperature": 0.3, "symmetric": False, "same_view": False, **expected}
 
 
 @pytest.mark.parametrize("path", PATHS, ids=lambda path: path.relative_to(CONFIGS).as_posix())
@@ -228,7 +229,7 @@ def test_printed_configuration_comes_to_itself(command, tmp_path, fake):
 def test_a_bare_class_keeps_arguments_of_the_same_name(resolve, fake):
     found, arguments = objective(resolve("--config", fake, "--model.objective", "CPC"))
     assert found == "CPC"
-    assert arguments == {"alpha": 0.01, "temperature": 0.3, "symmetric": True}
+    assert arguments == {"alpha": 0.01, "temperature": 0.3, "symmetric": True, "same_view": False}
 
 
 class TestTheLastWins:
