@@ -43,8 +43,7 @@ class TabularModule(ContrastiveModule):
         embedding_width: int | None = 16,
         **shared: Any,
     ) -> None:
-        if not cardinalities:
-            super().__init__(backbone(in_features), **shared)
-            return
-        embedding = ColumnEmbedding(in_features, cardinalities, embedding_width)
-        super().__init__(EmbeddedColumns(embedding, backbone(embedding.out_features)), **shared)
+        embedding = ColumnEmbedding(in_features, cardinalities, embedding_width) if cardinalities else None
+        encoder = backbone(in_features if embedding is None else embedding.out_features)
+        # one call, since jsonargparse takes the second of two for that of the base's base
+        super().__init__(encoder if embedding is None else EmbeddedColumns(embedding, encoder), **shared)

@@ -125,6 +125,8 @@ def test_is_instantiated(path, tmp_path, monkeypatch, fake):
     if path.stem in ("cifar10_hub", "cifar100_hub"):
         hub_folder(tmp_path / "data" / path.stem.removesuffix("_hub"))
     below = BELOW.get(path.stem, BELOW.get(path.parent.name, [fake]))
+    if path.parent == CONFIGS / "scale/methods":
+        below = [fake, f"methods/{path.name}"]
     base = [] if path.parent == CONFIGS else [arg for name in below for arg in ("--config", str(CONFIGS / name))]
     built = cli.run(["fit", *base, "--config", str(path)])
     assert sum(p.numel() for p in built.model.parameters() if p.requires_grad) > 0
