@@ -13,7 +13,7 @@ from lightning.pytorch import LightningDataModule
 from torch import Generator, Tensor
 from torch.utils.data import DataLoader, Dataset
 
-from datamodules.augmentations.base import Augmentation, fits
+from datamodules.augmentations.base import Augmentation, check_samples, fits
 from datamodules.drawing import check_few, few_of
 from datamodules.sampler import BatchIndices
 from datamodules.seeding import generator_at
@@ -194,13 +194,16 @@ class InMemoryDataModule(SplitLoaders):
             fitted on all of them. Where they are fewer than a batch has, all are one batch.
 
     Raises:
-        ValueError: no view, or a number of labels out of range; when data is read, no label to draw.
+        ValueError: no view, a view of other samples, a number of labels out of range; when data is read, no label to
+            draw.
     """
 
     ROOT_IS_A_PLACE: ClassVar[bool] = False
     """Whether the argument ``root`` says where the data lies, and not which data it is."""
     OWN: ClassVar[bool] = False
     """Whether it is a user's own data, of which nobody has said how far an untrained encoder or none gets."""
+    SAMPLES: ClassVar[str | None] = None
+    """What its samples are, in a word for people: images, rows or graphs; views are made for one of them."""
     WITHOUT_ENCODER: ClassVar[str | None] = None
     """What else is worth a try on raw input, for people."""
 
@@ -217,6 +220,7 @@ class InMemoryDataModule(SplitLoaders):
             check_few(labels, "data.labels")
         if not views:
             raise ValueError("data.views is empty: training needs at least one view")
+        check_samples(views, self.SAMPLES)
         self.views = list(views)
         self.num_classes = num_classes
         self.in_features = in_features

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import singledispatch
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Generator, Tensor, nn
@@ -16,6 +16,9 @@ class Augmentation(nn.Module):
     All randomness comes from ``generator``, which lives on the batch's device; global random state is left alone.
     The input is never written to.
     """
+
+    takes: ClassVar[str | None] = None
+    """The samples that it is for, in a word for people: images, rows or graphs; None: any."""
 
     def fit(self, training: Any) -> None:
         """Learns what it needs from the training samples, before the first batch. Most need nothing."""
@@ -116,3 +119,17 @@ def fits(view: Augmentation) -> bool:
     """Whether any part of a view learns from training samples; cutting them out costs a copy."""
     inherited = (Augmentation.fit, Nested.fit)
     return any(type(part).fit not in inherited for part in view.modules() if isinstance(part, Augmentation))
+
+
+def check_samples(views: Sequence[Augmentation], samples: str | None) -> None:
+    """Raises ValueError for a view with an augmentation of other samples than the data's.
+
+    Args:
+        views: augmentations, which may have others as parts.
+        samples: what the data's are, as in ``Augmentation.takes``; None: unknown.
+    """
+    for number, view in enumerate(views, start=1):
+        for part in view.modules():
+            takes = part.takes if isinstance(part, Augmentation) else None
+            if None not in (takes, samples) and takes != samples:
+                raise ValueError(f"{type(part).__name__} of view {number} is for {takes}, and the data are {samples}")

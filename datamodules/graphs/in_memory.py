@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 class InMemoryGraphs(InMemoryDataModule):
     """Graphs in memory, whose batches are PyG ``Batch`` objects."""
 
+    SAMPLES = "graphs"
+
     def raw_input(self, x: Batch) -> Tensor:
         """Sums of the node features of N graphs, and their numbers of nodes and edges, ``[N, F + 2]``."""
         sums = x.x.new_zeros(x.num_graphs, x.x.shape[1]).index_add_(0, x.batch, x.x)

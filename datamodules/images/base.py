@@ -67,6 +67,8 @@ class ImageDataModule(InMemoryDataModule):
         ValueError: a negative number of processes, or an engine that doesn't exist.
     """
 
+    SAMPLES = "images"
+
     def __init__(
         self,
         views: Sequence[Augmentation],

@@ -19,6 +19,8 @@ class DigitsTable(InMemoryDataModule):
         batch_size: samples in a batch over all processes.
     """
 
+    SAMPLES = "rows"
+
     def __init__(self, views: Sequence[Augmentation], batch_size: int = 128) -> None:
         super().__init__(views, batch_size, num_classes=10, in_features=64)
         self.scaler = Standardizer()

@@ -28,6 +28,8 @@ class FakeTable(InMemoryDataModule):
         ValueError: a number of rows, columns or classes below 1.
     """
 
+    SAMPLES = "rows"
+
     def __init__(
         self,
         views: Sequence[Augmentation],

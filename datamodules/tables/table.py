@@ -80,6 +80,8 @@ class Table(InMemoryDataModule):
         OSError: a file that cannot be read.
     """
 
+    SAMPLES = "rows"
+
     PREDICTS_ALL = True
     OWN = True
     WITHOUT_ENCODER = "boosted trees (lightning test with --config configs/eval/raw.yaml)"

@@ -32,6 +32,8 @@ class UCITable(InMemoryDataModule):
         root: folder of the file; may be read-only.
     """
 
+    SAMPLES = "rows"
+
     ROOT_IS_A_PLACE = True
     FILE: ClassVar[str]
     URL: ClassVar[str]

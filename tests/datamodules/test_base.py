@@ -9,7 +9,17 @@ import torch
 from lightning.pytorch import LightningModule, Trainer, seed_everything
 from torch import nn
 
-from datamodules.augmentations import Augmentation, Identity
+from datamodules import FakeGraphs, FakeImages, FakeTable, augmentations
+from datamodules.augmentations import (
+    Augmentation,
+    Compose,
+    GraphCL,
+    HorizontalFlip,
+    Identity,
+    NodeDrop,
+    RandomChoice,
+    RandomMask,
+)
 from datamodules.base import InMemoryDataModule, Samples
 from datamodules.drawing import few
 
@@ -147,6 +157,37 @@ def test_reading_features_leaves_global_random_state_alone(split):
 def test_needs_a_view():
     with pytest.raises(ValueError, match=r"data\.views is empty"):
         InMemoryDataModule([], 20, num_classes=3)
+
+
+@pytest.mark.parametrize(
+    ("view", "data", "message"),
+    [
+        (RandomMask(), lambda views: FakeGraphs(views, 4), "RandomMask of view 2 is for rows, and the data are graphs"),
+        (NodeDrop(), lambda views: FakeTable(views, 4), "NodeDrop of view 2 is for graphs, and the data are rows"),
+        (
+            Compose([Identity(), RandomChoice([HorizontalFlip()])]),
+            lambda views: FakeTable(views, 4),
+            "HorizontalFlip of view 2 is for images, and the data are rows",
+        ),
+        (
+            GraphCL("random4"),
+            lambda views: FakeImages(views, Identity(), 4),
+            "GraphCL of view 2 is for graphs, and the data are images",
+        ),
+    ],
+    ids=["rows", "graphs", "images", "GraphCL"],
+)
+def test_augmentations_of_other_samples(view, data, message):
+    with pytest.raises(ValueError, match=message):
+        data([Identity(), view])
+
+
+def test_every_augmentation_of_a_domain_says_what_it_takes():
+    for name in augmentations.__all__:
+        kind = getattr(augmentations, name)
+        folder = kind.__module__.split(".")[1]
+        expected = {"images": "images", "tables": "rows", "graphs": "graphs", "augmentations": None}[folder]
+        assert kind.takes == expected
 
 
 def test_answers_without_a_trainer():

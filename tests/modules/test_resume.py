@@ -15,6 +15,7 @@ from lightning_renyicl.evaluation import OnlineProbe
 from lightning_renyicl.heads import MLPHead, NoHead
 from lightning_renyicl.objectives import CrossEntropy
 from lightning_renyicl.runs.logger import ContinuedCSVLogger
+from tests.objectives.methods import METHODS
 
 
 class Killed(Exception):
@@ -88,14 +89,18 @@ def test_bit_equal_from_within_a_batch(tmp_path, train, domain, step):
     assert ends[1]["global_step"] == ends[0]["global_step"] == 20
 
 
-def test_bit_equal_with_labels(tmp_path, train):
+@pytest.mark.parametrize("name", ["supervised", *METHODS])
+def test_bit_equal_of_every_method(tmp_path, train, name):
     whole, stopped = tmp_path / "whole", tmp_path / "stopped"
-    parts = {"projector": NoHead, "num_classes": 4}
-    module, _ = train(whole, "table", every_epoch, objective=CrossEntropy(), **parts)
-    assert train(stopped, "table", every_epoch, kill=12, objective=CrossEntropy(), **parts) is None
-    again = {"ckpt_path": stopped / "last.ckpt", "seed": 9, "objective": CrossEntropy(), **parts}
-    resumed, _ = train(stopped, "table", every_epoch, **again)
-    assert "objective.classifier.weight" in module.state_dict()
+
+    def parts():
+        if name == "supervised":
+            return {"objective": CrossEntropy(), "projector": NoHead, "num_classes": 4}
+        return METHODS[name].parts()
+
+    module, _ = train(whole, "table", every_epoch, **parts())
+    assert train(stopped, "table", every_epoch, kill=12, **parts()) is None
+    resumed, _ = train(stopped, "table", every_epoch, ckpt_path=stopped / "last.ckpt", seed=9, **parts())
     torch.testing.assert_close(resumed.state_dict(), module.state_dict(), rtol=0, atol=0)
     assert curve(stopped) == curve(whole)
 

@@ -8,10 +8,13 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import torch
 from torch import Tensor
 
+from lightning_renyicl.heads import Predictor
 from lightning_renyicl.objectives import BYOL, CPC, Context, MoCoV3, Objective, SupCon
 
 WIDTH, CLASSES = 4, 3
@@ -45,6 +48,15 @@ class Method:
         objective = self.make()
         objective.build(width, CLASSES)
         return objective.to(dtype)
+
+    def parts(self) -> dict[str, Any]:
+        """Arguments of a module that trains by the method."""
+        return {
+            "objective": self.make(),
+            "momentum": 0.9 if self.momentum else None,
+            "predictor": partial(Predictor, hidden=16) if self.predictor else None,
+            "num_classes": 4,
+        }
 
     def embeddings(
         self, views: int, samples: int = 6, dtype: torch.dtype = torch.float64

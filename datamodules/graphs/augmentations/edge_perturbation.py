@@ -7,8 +7,15 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Generator, Tensor
 
-from datamodules.augmentations.base import Augmentation
-from datamodules.graphs.augmentations.sampling import KEYS, check_ratio, draw_distinct, nth_absent, part_of, rank_within
+from datamodules.graphs.augmentations.sampling import (
+    KEYS,
+    GraphAugmentation,
+    check_ratio,
+    draw_distinct,
+    nth_absent,
+    part_of,
+    rank_within,
+)
 from datamodules.graphs.packed import edge_pointer, make_batch
 
 if TYPE_CHECKING:
@@ -17,7 +24,7 @@ if TYPE_CHECKING:
 _LOOP = KEYS - 1  # what self-loops have for the number of a pair
 
 
-class EdgePerturbation(Augmentation):
+class EdgePerturbation(GraphAugmentation):
     """Removes int(ratio · E) of a graph's E edges and adds as many between nodes that had none (You et al., 2020).
 
     An edge is a pair of different nodes joined in one direction or both. The removed ones are drawn uniformly without

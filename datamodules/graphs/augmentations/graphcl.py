@@ -17,7 +17,7 @@ from datamodules.graphs.augmentations.graphcl_legacy import (
     WithoutIsolated,
 )
 from datamodules.graphs.augmentations.nodes import AttributeMask, InducedSubgraph, NodeDrop, Subgraph, induced
-from datamodules.graphs.augmentations.sampling import check_ratio
+from datamodules.graphs.augmentations.sampling import GraphAugmentation, check_ratio
 
 if TYPE_CHECKING:
     from torch_geometric.data import Batch
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 Choice = Literal["dnodes", "subgraph", "pedges", "mask_nodes", "random2", "random3", "random4"]
 
 
-class OneForEachGraph(Augmentation):
+class OneForEachGraph(GraphAugmentation):
     """Applies to every graph one of several augmentations, drawn uniformly for it.
 
     As :class:`RandomChoice`, sooner: the batch is not taken apart, each augmentation leaves the others' graphs alone.
@@ -51,7 +51,7 @@ class OneForEachGraph(Augmentation):
         return batch if mask is None else induced(batch, mask)
 
 
-class GraphCL(Augmentation):
+class GraphCL(GraphAugmentation):
     """One of GraphCL's augmentations, or one drawn for every graph by itself (You et al., 2020).
 
     The names are those of its command line: ``dnodes`` (:class:`NodeDrop`), ``subgraph`` (:class:`Subgraph`),
@@ -83,9 +83,9 @@ class GraphCL(Augmentation):
             parts = [LegacyNodeDrop(), LegacySubgraph(), LegacyEdgePerturbation(), AttributeMask(0.1)]
             combine = RandomChoice
         names = get_args(Choice)[: len(parts)]
-        self.augmentation = parts[names.index(choice)] if choice in names else combine(parts[: int(choice[-1])])
-        if legacy and choice not in ("pedges", "mask_nodes"):
-            self.augmentation = Compose([self.augmentation, WithoutIsolated()])
+        chosen = parts[names.index(choice)] if choice in names else combine(parts[: int(choice[-1])])
+        isolates = legacy and choice not in ("pedges", "mask_nodes")
+        self.augmentation = Compose([chosen, WithoutIsolated()]) if isolates else chosen
 
     def as_legacy(self) -> GraphCL:
         """The same choice as the original code makes it."""

@@ -12,15 +12,14 @@ import torch
 from torch import Generator, Tensor
 from torch.nn import functional as F
 
-from datamodules.augmentations.base import Augmentation
-from datamodules.graphs.augmentations.sampling import KEYS, draw_ranks, rank_within
+from datamodules.graphs.augmentations.sampling import KEYS, GraphAugmentation, draw_ranks, rank_within
 from datamodules.graphs.packed import edge_pointer, make_batch
 
 if TYPE_CHECKING:
     from torch_geometric.data import Batch
 
 
-class LegacyNodeDrop(Augmentation):
+class LegacyNodeDrop(GraphAugmentation):
     """Cuts all edges of int(N / 10) nodes, which stay."""
 
     def forward(self, batch: Batch, generator: Generator) -> Batch:
@@ -28,7 +27,7 @@ class LegacyNodeDrop(Augmentation):
         return _cut(batch, draw_ranks(batch.batch, len(sizes), generator) >= (sizes // 10)[batch.batch])
 
 
-class LegacySubgraph(Augmentation):
+class LegacySubgraph(GraphAugmentation):
     """Cuts all edges but those among one node and at most int(0.2 N) of its neighbours.
 
     Neighbours are drawn with replacement until enough are had, at most N times; the node's self-loop makes it a
@@ -56,7 +55,7 @@ class LegacySubgraph(Augmentation):
         return _cut(batch, earliest & (time < never))
 
 
-class LegacyEdgePerturbation(Augmentation):
+class LegacyEdgePerturbation(GraphAugmentation):
     """Removes int(E / 10) of the E directed edges, self-loops among them, and adds none."""
 
     def forward(self, batch: Batch, generator: Generator) -> Batch:
@@ -66,7 +65,7 @@ class LegacyEdgePerturbation(Augmentation):
         return _with_edges(batch, stay)
 
 
-class WithoutIsolated(Augmentation):
+class WithoutIsolated(GraphAugmentation):
     """Removes nodes without any edge, be it a self-loop, whether an augmentation cut them off or not; then self-loops.
 
     A graph may lose all its nodes. It keeps its place in the batch, which in the original code it may lose.

@@ -9,8 +9,14 @@ import torch
 from torch import Generator, Tensor
 from torch.nn import functional as F
 
-from datamodules.augmentations.base import Augmentation
-from datamodules.graphs.augmentations.sampling import KEYS, check_ratio, draw_ranks, part_of, rank_within
+from datamodules.graphs.augmentations.sampling import (
+    KEYS,
+    GraphAugmentation,
+    check_ratio,
+    draw_ranks,
+    part_of,
+    rank_within,
+)
 from datamodules.graphs.packed import edge_pointer, make_batch
 
 if TYPE_CHECKING:
@@ -20,7 +26,7 @@ _TICKS = 2**20  # units of time in the mean delay of Subgraph
 _NEVER = KEYS - 1
 
 
-class InducedSubgraph(Augmentation):
+class InducedSubgraph(GraphAugmentation):
     """Reduces every graph to some of its nodes and the edges among them. A subclass says which."""
 
     def node_mask(self, batch: Batch, generator: Generator, chosen: Tensor | None = None) -> Tensor:
@@ -57,7 +63,7 @@ class NodeDrop(InducedSubgraph):
         return draw_ranks(batch.batch, len(sizes), generator) >= dropped.index_select(0, batch.batch)
 
 
-class AttributeMask(Augmentation):
+class AttributeMask(GraphAugmentation):
     """Replaces all features of int(ratio · N) nodes of every graph of N nodes by normal noise (You et al., 2020).
 
     The nodes are drawn uniformly without replacement. The noise has mean 0.5 and deviation 0.5 as in GraphCL's code;

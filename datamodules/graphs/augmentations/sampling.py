@@ -7,8 +7,16 @@ import math
 import torch
 from torch import Generator, Tensor
 
+from datamodules.augmentations.base import Augmentation
+
 KEYS = 2**40
 """Sort keys within a group are smaller; above them an int64 has room for 2**23 groups."""
+
+
+class GraphAugmentation(Augmentation):
+    """An augmentation of graphs."""
+
+    takes = "graphs"
 
 
 def check_ratio(ratio: float, name: str = "ratio") -> float:

@@ -5,8 +5,14 @@ from __future__ import annotations
 import torch
 from torch import Generator, Tensor
 
-from datamodules.augmentations.base import Augmentation
-from datamodules.images.augmentations.samples import check_images, check_probability, choose, on_cpu, to_device
+from datamodules.images.augmentations.samples import (
+    ImageAugmentation,
+    check_images,
+    check_probability,
+    choose,
+    on_cpu,
+    to_device,
+)
 
 
 def blur_matrix(sigma: Tensor, length: int, radius: int) -> Tensor:
@@ -30,7 +36,7 @@ def blur_matrix(sigma: Tensor, length: int, radius: int) -> Tensor:
     return matrix.scatter_add_(2, source.expand(shape), weight.unsqueeze(1).expand(shape))
 
 
-class GaussianBlur(Augmentation):
+class GaussianBlur(ImageAugmentation):
     """Blurs an image by a Gaussian of random width, as SimCLR and BYOL do.
 
     The width is uniform in ``sigma``, in pixels. Weights reach as far as SimCLR's kernel of a tenth of the image, and

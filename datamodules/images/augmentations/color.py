@@ -5,8 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Generator, Tensor
 
-from datamodules.augmentations.base import Augmentation
 from datamodules.images.augmentations.samples import (
+    ImageAugmentation,
     change_some,
     check_images,
     check_probability,
@@ -70,7 +70,7 @@ def rotate_hue_(batch: Tensor, shift: Tensor) -> None:
         torch.addcmul(start, chroma, weight, value=sign, out=channel)
 
 
-class ColorJitter(Augmentation):
+class ColorJitter(ImageAugmentation):
     """Changes brightness, contrast, saturation and hue, each image by its own factors and in its own order.
 
     The factors are uniform in [max(0, 1 − x), 1 + x] for brightness, contrast and saturation and in [−x, x] of the
@@ -150,7 +150,7 @@ class ColorJitter(Augmentation):
         return self.jitter(batch, *self.draw(len(batch), cpu), acts)
 
 
-class Grayscale(Augmentation):
+class Grayscale(ImageAugmentation):
     """Replaces the three channels by their brightness.
 
     Args:
@@ -169,7 +169,7 @@ class Grayscale(Augmentation):
         return change_some(batch, self.probability, generator, lambda images: luma(images).expand_as(images))
 
 
-class Solarize(Augmentation):
+class Solarize(ImageAugmentation):
     """Inverts the bright half of the values of an image (BYOL, Grill et al., 2020).
 
     Args:

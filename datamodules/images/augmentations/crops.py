@@ -9,8 +9,7 @@ from typing import Any
 import torch
 from torch import Generator, Tensor
 
-from datamodules.augmentations.base import Augmentation
-from datamodules.images.augmentations.samples import change_some, check_images, check_probability
+from datamodules.images.augmentations.samples import ImageAugmentation, change_some, check_images, check_probability
 
 ATTEMPTS = 10  # boxes drawn before torchvision's crop and timm's erasing give up
 
@@ -105,7 +104,7 @@ def resized_crop(batch: Tensor, top: Tensor, left: Tensor, height: Tensor, width
     return (lines.flatten(1, 2) @ columns.mT).unflatten(1, lines.shape[1:3])
 
 
-class RandomResizedCrop(Augmentation):
+class RandomResizedCrop(ImageAugmentation):
     """A random box of each image, resampled to ``size`` x ``size`` pixels.
 
     Boxes follow torchvision's law: a uniform fraction of the area, a log-uniform ratio of width by height, the first of
@@ -153,7 +152,7 @@ class RandomResizedCrop(Augmentation):
         return resized_crop(batch, *self.boxes(len(batch), height, width, generator), self.size)
 
 
-class CenterCrop(Augmentation):
+class CenterCrop(ImageAugmentation):
     """The middle of an image whose shorter side was resized: evaluation on ImageNet. Draws nothing.
 
     Args:
@@ -185,7 +184,7 @@ class CenterCrop(Augmentation):
         return middle
 
 
-class HorizontalFlip(Augmentation):
+class HorizontalFlip(ImageAugmentation):
     """Mirrors an image left to right.
 
     Args:
@@ -203,7 +202,7 @@ class HorizontalFlip(Augmentation):
         return change_some(check_images(batch), self.probability, generator, lambda images: images.flip(-1))
 
 
-class Normalize(Augmentation):
+class Normalize(ImageAugmentation):
     """Subtracts each channel's mean and divides by its standard deviation. Draws nothing.
 
     Args:

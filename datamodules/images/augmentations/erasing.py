@@ -5,12 +5,18 @@ from __future__ import annotations
 import torch
 from torch import Generator, Tensor
 
-from datamodules.augmentations.base import Augmentation
 from datamodules.images.augmentations.crops import draw_sides, draw_start, first_fit
-from datamodules.images.augmentations.samples import all_to_device, check_images, check_probability, choose, on_cpu
+from datamodules.images.augmentations.samples import (
+    ImageAugmentation,
+    all_to_device,
+    check_images,
+    check_probability,
+    choose,
+    on_cpu,
+)
 
 
-class RandomErasing(Augmentation):
+class RandomErasing(ImageAugmentation):
     """Replaces a random box of an image by standard normal noise. Belongs after :class:`Normalize`.
 
     Random Erasing (Zhong et al., 2020) as timm does it in mode ``pixel``: a uniform fraction of the area, a log-uniform

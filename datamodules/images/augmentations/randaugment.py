@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import torch
 from torch import Generator, Tensor
 
-from datamodules.augmentations.base import Augmentation
 from datamodules.images.augmentations.operations import GREY, PIXELS, rotate, slide
 from datamodules.images.augmentations.samples import (
+    ImageAugmentation,
     all_to_device,
     check_images,
     check_probability,
@@ -88,7 +88,7 @@ def augment(images: Tensor, operation: Tensor, argument: Tensor, cubic: Tensor, 
     return torch.cat([*results, parts[None]]).index_select(0, place)
 
 
-class RandAugment(Augmentation):
+class RandAugment(ImageAugmentation):
     """Draws operations for each image and applies each of them with a probability.
 
     RandAugment (Cubuk et al., 2020) as timm does it, which the paper used, and not as torchvision does it: 15

@@ -11,8 +11,16 @@ from collections.abc import Callable
 import torch
 from torch import Generator, Tensor
 
+from datamodules.augmentations.base import Augmentation
+
 TOLERANCE = 0.01
 """What resampling in reduced precision may add to pixels in [0, 1]."""
+
+
+class ImageAugmentation(Augmentation):
+    """An augmentation of images."""
+
+    takes = "images"
 
 
 def on_cpu(generator: Generator) -> Generator:

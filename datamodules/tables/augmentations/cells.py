@@ -8,6 +8,12 @@ from torch import Generator, Tensor
 from datamodules.augmentations.base import Augmentation
 
 
+class RowAugmentation(Augmentation):
+    """An augmentation of rows."""
+
+    takes = "rows"
+
+
 def _chosen(batch: Tensor, rate: float, generator: Generator) -> Tensor:
     """A mask over cells, each chosen on its own with probability ``rate``."""
     return torch.rand(batch.shape, generator=generator, device=batch.device) < rate
@@ -18,7 +24,7 @@ def _check_rate(rate: float) -> None:
         raise ValueError(f"rate is the fraction of cells that change and must be in [0, 1], got {rate}")
 
 
-class RandomMask(Augmentation):
+class RandomMask(RowAugmentation):
     """Sets each cell to 0, the mean of a standardised column, with probability ``rate`` (i-Mix, Lee et al., 2021).
 
     Shapes: ``[N, F]`` to ``[N, F]``.
@@ -39,7 +45,7 @@ class RandomMask(Augmentation):
         return batch.masked_fill(_chosen(batch, self.rate, generator), 0.0)
 
 
-class FeatureCorruption(Augmentation):
+class FeatureCorruption(RowAugmentation):
     """Replaces each cell, with probability ``rate``, by its column's value in a random training row.
 
     SCARF (Bahri et al., 2022): the row is drawn uniformly from the whole training set, anew for each cell.

@@ -1,0 +1,48 @@
+"""Every method trains in every domain through the real command, by one more ``--config``."""
+
+from __future__ import annotations
+
+import json
+from itertools import product
+from pathlib import Path
+
+import pytest
+import torch
+
+CONFIGS = Path(__file__).parents[2] / "configs"
+METHODS = sorted(path.stem for path in (CONFIGS / "methods").glob("*.yaml"))
+DIGITS = ["digits_image_hard", "digits_table_hard", "digits_graph"]
+FOR = {"scarf": ["digits_table_hard"]}
+"""Methods that are of one domain."""
+PAIRS = [(name, domain) for name, domain in product(METHODS, DIGITS) if domain in FOR.get(name, DIGITS)]
+QUICK = {name: FOR.get(name, DIGITS)[place % len(FOR.get(name, DIGITS))] for place, name in enumerate(METHODS)}
+
+
+def overlays(*names):
+    return [arg for name in names for arg in ("--config", CONFIGS / f"{name}.yaml")]
+
+
+@pytest.mark.parametrize(
+    ("name", "domain"),
+    [pytest.param(*pair, marks=[] if QUICK[pair[0]] == pair[1] else pytest.mark.slow) for pair in PAIRS],
+)
+def test_every_domain(command, tmp_path, name, domain):
+    small = [f"scale/methods/{name}"] if (CONFIGS / f"scale/methods/{name}.yaml").exists() else []
+    quiet = ["--trainer.enable_progress_bar=false", "--trainer.enable_model_summary=false", "--trainer.accelerator=cpu"]
+    outcome = command(
+        "fit", *overlays(domain, f"methods/{name}", *small, "scale/smoke"), *quiet, "--data.batch_size=16"
+    )
+    assert outcome.code == 0, outcome.err
+    (run,) = (tmp_path / "runs").glob("*/seed0")
+    metrics = json.loads((run / "result.json").read_text())["metrics"]
+    assert "online_probe/top1" in metrics
+    stored = torch.load(run / "checkpoints/last.ckpt", weights_only=True)
+    assert stored["global_step"] == 2
+    assert all(tensor.isfinite().all() for tensor in stored["state_dict"].values())
+
+
+def test_a_method_of_rows_is_refused_for_images(command):
+    outcome = command("fit", *overlays("digits_image_hard", "methods/scarf", "scale/smoke"))
+    assert outcome.code == 2
+    (line,) = outcome.err.strip().splitlines()
+    assert "FeatureCorruption of view 2 is for rows, and the data are images" in line
