@@ -13,7 +13,7 @@ from lightning_renyicl.encoders import Backbone
 from lightning_renyicl.heads import Head
 from lightning_renyicl.modules.checks import check_averages, check_finite, check_views
 from lightning_renyicl.modules.scheduled import OptimizerFactory, ScheduledModule, SchedulerFactory
-from lightning_renyicl.modules.steps import feature_std, logs_now, weights_cast_once
+from lightning_renyicl.modules.steps import feature_std, generator_of_batch, logs_now, weights_cast_once
 from lightning_renyicl.momentum import MomentumTarget
 from lightning_renyicl.objectives import Context, Objective
 
@@ -95,7 +95,8 @@ class ContrastiveModule(ScheduledModule):
             targets = projections[:2]
         else:
             targets = [self.momentum_target(view) for view in views[:2]]
-        loss, logs = self.objective(online, targets, context=Context(labels, self.epochs_done()))
+        generator = generator_of_batch(self) if self.objective.draws else None
+        loss, logs = self.objective(online, targets, context=Context(labels, self.epochs_done(), generator))
         return loss, logs, features[0]
 
     def training_step(self, batch: tuple[list[Any], Tensor], batch_idx: int) -> dict[str, Tensor]:

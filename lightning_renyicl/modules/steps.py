@@ -7,8 +7,9 @@ import math
 import torch
 import torch.nn.functional as F
 from lightning.pytorch import LightningModule
-from torch import Tensor
+from torch import Generator, Tensor
 
+from datamodules.seeding import generator_at
 from lightning_renyicl.distributed import all_reduce_sum, world_group
 
 
@@ -33,6 +34,12 @@ def logs_now(module: LightningModule) -> bool:
         return True
     every = trainer.log_every_n_steps  # type: ignore[attr-defined]
     return every > 0 and (trainer.global_step + 1) % every == 0
+
+
+def generator_of_batch(module: LightningModule) -> Generator:
+    """Random numbers that depend on the seed, the place of the batch in the training and the process alone."""
+    place = (0, 0) if module._trainer is None else (module.trainer.fit_loop.total_batch_idx + 1, module.global_rank)
+    return generator_at(torch.initial_seed(), *place, device=module.device)
 
 
 def feature_std(features: Tensor) -> Tensor:

@@ -2,6 +2,7 @@
 
 from lightning_renyicl.objectives.bounds import CPC, DV, MLCPC, NWJ, RMLCPC, Renyi
 from lightning_renyicl.objectives.byol import BYOL
+from lightning_renyicl.objectives.cbyol import CBYOL
 from lightning_renyicl.objectives.critic import CosineCritic
 from lightning_renyicl.objectives.cross_entropy import CrossEntropy
 from lightning_renyicl.objectives.moco_v3 import MoCoV3
@@ -10,6 +11,7 @@ from lightning_renyicl.objectives.supcon import SupCon
 
 __all__ = [
     "BYOL",
+    "CBYOL",
     "CPC",
     "DV",
     "MLCPC",

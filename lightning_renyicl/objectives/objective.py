@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from torch import Tensor, nn
+from torch import Generator, Tensor, nn
 
 
 @dataclass(frozen=True)
@@ -15,10 +15,13 @@ class Context:
     Attributes:
         labels: labels of this process's samples, ``[N]``, −1 where unknown; None: none is known.
         epoch: epochs that the training has behind it, optimizer steps by steps an epoch; a resumed run goes on.
+        generator: random numbers of this batch and process, on the embeddings' device, for objectives that draw; None:
+            torch's own.
     """
 
     labels: Tensor | None = None
     epoch: float = 0.0
+    generator: Generator | None = None
 
 
 class Objective(nn.Module):
@@ -30,6 +33,8 @@ class Objective(nn.Module):
 
     views = 2
     """The least number of views."""
+    draws = False
+    """Whether it needs random numbers."""
     needs_momentum = False
     """Whether there is nothing to learn without a momentum encoder."""
 

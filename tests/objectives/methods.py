@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from lightning_renyicl.heads import Predictor
-from lightning_renyicl.objectives import BYOL, CPC, Context, MoCoV3, Objective, SupCon
+from lightning_renyicl.objectives import BYOL, CBYOL, CPC, Context, MoCoV3, Objective, SupCon
 
 WIDTH, CLASSES = 4, 3
 
@@ -32,6 +32,7 @@ class Method:
         scale_free: whether the length of embeddings has no part in the loss.
         collapses: whether it is trained without negatives, so that equal embeddings are its danger.
         rate: learning rate of AdamW at which it learns eight samples.
+        batch_norm: whether heads of its own have batch statistics, which are switched off where a batch is taken apart.
     """
 
     make: Callable[[], Objective]
@@ -41,13 +42,14 @@ class Method:
     scale_free: bool = True
     collapses: bool = False
     rate: float = 0.01
+    batch_norm: bool = False
 
     def built(self, dtype: torch.dtype = torch.float64, width: int = WIDTH) -> Objective:
         """The objective with weights of its own, the same ones each time."""
         torch.manual_seed(0)
         objective = self.make()
         objective.build(width, CLASSES)
-        return objective.to(dtype)
+        return objective.to(dtype).train(not self.batch_norm)
 
     def parts(self) -> dict[str, Any]:
         """Arguments of a module that trains by the method."""
@@ -73,16 +75,19 @@ def context(samples: int = 6) -> Context:
     """Labels of which one is unknown, in the middle of a training."""
     labels = torch.arange(samples) % CLASSES
     labels[1] = -1
-    return Context(labels=labels, epoch=20.0)
+    return Context(labels=labels, epoch=20.0, generator=torch.Generator().manual_seed(0))
 
 
 def loss_of(objective: Objective, online: list[Tensor], target: list[Tensor], about: Context) -> Tensor:
     """The loss as it is now: whatever the objective keeps is left as it was."""
     kept = copy.deepcopy(dict(objective.named_buffers()))
     extra = {module: module.get_extra_state() for module in objective.modules() if has_extra_state(module)}
+    if objective.draws:
+        about = replace(about, generator=torch.Generator().manual_seed(0))
     loss, _ = objective(online, target, about)
     for name, buffer in objective.named_buffers():
-        buffer.copy_(kept[name])
+        if not torch.equal(buffer, kept[name]):
+            buffer.copy_(kept[name])
     for module, state in extra.items():
         module.set_extra_state(state)
     return loss
@@ -97,6 +102,9 @@ METHODS: dict[str, Method] = {
     "dcl": Method(lambda: CPC(0.0, same_view=True), views=(2,)),
     "moco_v3": Method(MoCoV3, momentum=True, predictor=True),
     "byol": Method(BYOL, momentum=True, predictor=True, collapses=True),
+    "cbyol": Method(
+        lambda: CBYOL(hidden=8, kappa_e=1e3), momentum=True, scale_free=False, collapses=True, batch_norm=True
+    ),
     "simsiam": Method(BYOL, predictor=True, collapses=True),
     "supcon": Method(SupCon),
     "scarf": Method(lambda: CPC(None, temperature=1.0, symmetric=False)),

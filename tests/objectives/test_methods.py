@@ -25,7 +25,7 @@ def test_gradients(method: Method, views: int):
     assert torch.autograd.gradcheck(lambda *_: loss_of(objective, online, target, context(4)), parts)
 
 
-@pytest.mark.parametrize(("method", "views"), CASES)
+@pytest.mark.parametrize(("method", "views"), [case for case in CASES if not case.values[0].make().draws])
 def test_the_order_of_samples_changes_nothing(method: Method, views: int):
     objective = method.built()
     online, target = method.embeddings(views)
