@@ -23,7 +23,7 @@ class CBYOL(Objective):
 
     Lee, Arnab, Guadarrama, Canny and Fischer (2021), a conditional entropy bottleneck. The code z of a view is drawn
     from :math:`e = \mathrm{vMF}(\mu(x_v), \kappa_e)`; the prediction q is linear in it and of length 1. Targets y have
-    length 1 and no gradient, and :math:`b = \mathrm{vMF}(\cdot, \kappa_b)` is about a direction that a trained head reads
+    length 1 and no gradient, and :math:`b = \mathrm{vMF}(\cdot, \kappa_b)` is about a direction that a head reads
     off y. At beta 0 and endless kappa_e it is BYOL, times w. All heads are the objective's: the predictor of the module
     is null.
 

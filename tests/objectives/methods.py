@@ -102,9 +102,7 @@ METHODS: dict[str, Method] = {
     "dcl": Method(lambda: CPC(0.0, same_view=True), views=(2,)),
     "moco_v3": Method(MoCoV3, momentum=True, predictor=True),
     "byol": Method(BYOL, momentum=True, predictor=True, collapses=True),
-    "cbyol": Method(
-        lambda: CBYOL(hidden=8, kappa_e=1e3), momentum=True, scale_free=False, collapses=True, batch_norm=True
-    ),
+    "cbyol": Method(lambda: CBYOL(hidden=8, kappa_e=1e3), momentum=True, collapses=True, batch_norm=True),
     "simsiam": Method(BYOL, predictor=True, collapses=True),
     "supcon": Method(SupCon),
     "scarf": Method(lambda: CPC(None, temperature=1.0, symmetric=False)),
