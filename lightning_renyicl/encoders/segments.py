@@ -7,7 +7,6 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 from torch.nn import functional as F
 
 
@@ -26,17 +25,23 @@ class SparseSum:
     """
 
     def __init__(self, source: Tensor, sink: Tensor, num_sources: int, num_sinks: int) -> None:
-        self.num_sources = num_sources
         # asking a GPU whether they are sorted would wait for it longer than sorting takes
         if sink.is_cuda or bool((sink[1:] < sink[:-1]).any()):
             sink, source = _sorted(sink, source)
+        self._set(source, sink, num_sources, num_sinks)
+
+    def _set(self, source: Tensor, sink: Tensor, num_sources: int, num_sinks: int) -> None:
+        self.num_sources = num_sources
         self._sink = sink
         self._rows, self._starts = source, _starts(sink, num_sinks)
 
     @cached_property
-    def _transposed(self) -> tuple[Tensor, Tensor]:
+    def _transposed(self) -> SparseSum:
+        """The backward pass: sums of gradients, which can be differentiated in turn."""
         source, sink = _sorted(self._rows, self._sink)
-        return sink, _starts(source, self.num_sources)
+        transposed = SparseSum.__new__(SparseSum)
+        transposed._set(sink, source, len(self._starts), self.num_sources)
+        return transposed
 
     def __call__(self, x: Tensor) -> Tensor:
         """Sums of the rows of ``x``."""
@@ -51,10 +56,8 @@ class _Sum(torch.autograd.Function):
         return F.embedding_bag(pairs._rows, x, pairs._starts, mode="sum")
 
     @staticmethod
-    @once_differentiable
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
-        sums, starts = ctx.pairs._transposed
-        return F.embedding_bag(sums, gradient.contiguous(), starts, mode="sum"), None
+        return ctx.pairs._transposed(gradient.contiguous()), None
 
 
 def _sorted(keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:

@@ -70,7 +70,7 @@ class VonMisesFisher(nn.Module):
 
         Args:
             mean: directions ``[..., D]`` of length 1.
-            generator: of the device of ``mean``; None: torch's own.
+            generator: random numbers on the device of ``mean``; None: torch's own.
 
         Returns:
             Directions ``[..., D]`` and their cosines ``[...]`` with the means, which carry no gradient.

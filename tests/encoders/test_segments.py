@@ -40,6 +40,7 @@ def test_gradcheck():
     pairs = SparseSum(source, sink, 4, 5)
     x = torch.randn(4, 3, dtype=torch.float64, requires_grad=True)
     assert torch.autograd.gradcheck(pairs, x)
+    assert torch.autograd.gradgradcheck(pairs, x)
 
 
 def test_written_out():

@@ -4,6 +4,7 @@ from datamodules.images.augmentations.blur import GaussianBlur
 from datamodules.images.augmentations.color import ColorJitter, Grayscale, Solarize
 from datamodules.images.augmentations.crops import CenterCrop, HorizontalFlip, Normalize, RandomResizedCrop
 from datamodules.images.augmentations.erasing import RandomErasing
+from datamodules.images.augmentations.jigsaw import Jigsaw
 from datamodules.images.augmentations.randaugment import RandAugment
 
 __all__ = [
@@ -12,6 +13,7 @@ __all__ = [
     "GaussianBlur",
     "Grayscale",
     "HorizontalFlip",
+    "Jigsaw",
     "Normalize",
     "RandAugment",
     "RandomErasing",
