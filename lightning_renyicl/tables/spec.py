@@ -24,6 +24,7 @@ class Line:
         config: the configuration that its cells train, a path under ``configs/`` without ``.yaml``.
         fills: what takes the place of ``{}`` in the other line's ``config``, ``overlays`` and ``metric``.
         overlays: configurations laid over that.
+        by_column: overlays of a row in single columns, laid over all others: what was chosen for that data.
         one_of: configurations of which each is laid over those and trained; a cell has the best by ``Spec.choose_by``.
         metric: key in ``result.json``, where it isn't the table's.
         unit: unit of a column's numbers, where it isn't the table's.
@@ -40,6 +41,7 @@ class Line:
     config: str | None = None
     fills: str | None = None
     overlays: tuple[str, ...] = ()
+    by_column: dict[str, tuple[str, ...]] = field(default_factory=dict)
     one_of: tuple[str, ...] = ()
     metric: str | None = None
     unit: str | None = None
@@ -135,7 +137,7 @@ class Spec:
             return "no configuration yet"
         if any(line.scales is not None and scale not in line.scales for line in lines):
             return f"nothing to run at scale {scale}"
-        own = [config, *lines[0].overlays, *lines[1].overlays]
+        own = [config, *lines[0].overlays, *lines[1].overlays, *lines[0].by_column.get(column, ())]
         scaled = [overlay for line in lines for overlay in (line.scales or {}).get(scale, ())]
         stand_in = next((line.timed_on.get(scale) for line in lines if line.timed_on), None)
         choices = [[choice] for line in lines for choice in line.one_of] or [[]]
@@ -239,9 +241,11 @@ def load(name: str) -> Spec:
                     raise ValueError(f"{path}: {one.label} names {other}, which is none of the {kind}")
     for kind, columns in (("rows", lines["columns"].keys()), ("columns", set())):
         for one in lines[kind].values():
-            if wrong := {*one.only, *one.without} - columns:
+            if wrong := {*one.only, *one.without, *one.by_column} - columns:
                 told = ", ".join(sorted(wrong))
-                raise ValueError(f"{path}: {one.label}: only and without are for rows, and name columns, got {told}")
+                raise ValueError(
+                    f"{path}: {one.label}: only, without and by_column are for rows, and name columns, got {told}"
+                )
     points = strings(path, "points", content.get("points"))
     if points and not (len(points) == 2 and lines["columns"].keys() >= set(points)):
         raise ValueError(f"{path}: points names two columns, got {', '.join(points)}")
@@ -283,6 +287,11 @@ def line(path: Path, label: str, keys: dict[str, Any]) -> Line:
         raise ValueError(f"{path}: {label}: difference names two lines, got {keys['difference']}")
     if not isinstance(keys.get("without", {}), dict):
         raise ValueError(f"{path}: {label}: without gives columns a reason each, got {keys['without']!r}")
+    if not isinstance(keys.get("by_column", {}), dict):
+        raise ValueError(f"{path}: {label}: by_column gives columns a list of overlays each, got {keys['by_column']!r}")
+    lists["by_column"] = {
+        column: strings(path, f"{label}: {column}", own) for column, own in keys.get("by_column", {}).items()
+    }
     scales = keys.get("scales")
     if scales is not None:
         check_scales(path, scales)

@@ -223,7 +223,10 @@ MISTAKES = {
     "points of an unknown column": (GOOD + "points: [x, z]\n", "points names two columns, got x, z"),
     "curve without a list": (GOOD + "curves: {bound: train/bound}\n", "curves are names, each with a list"),
     "unit of a row": ("title: t\nrows: {a: {unit: nats}}\ncolumns: {x: {}}\n", "only columns have a unit"),
-    "key of a row": ("title: t\nrows: {a: {overlay: [b]}}\ncolumns: {x: {}}\n", "unknown overlay; there are config,"),
+    "key of a row": (
+        "title: t\nrows: {a: {overlay: [b]}}\ncolumns: {x: {}}\n",
+        "unknown overlay; there are by_column, config,",
+    ),
     "label of a row": ("title: t\nrows: {a: {label: b}}\ncolumns: {x: {}}\n", "unknown label"),
     "name": (GOOD + "name: other\n", "unknown name"),
     "scale of seeds": (GOOD + "seeds: {smoke: 1, large: 3}\n", "unknown scale large; there are smoke, small, paper"),
@@ -243,20 +246,35 @@ MISTAKES = {
     ),
     "only of an unknown column": (
         "title: t\nrows: {a: {only: [x, z]}}\ncolumns: {x: {}}\n",
-        "a: only and without are for rows, and name columns, got z",
+        "a: only, without and by_column are for rows, and name columns, got z",
     ),
-    "only of a column": ("title: t\nrows: {a: {}}\ncolumns: {x: {only: [x]}}\n", "x: only and without are for rows"),
+    "only of a column": (
+        "title: t\nrows: {a: {}}\ncolumns: {x: {only: [x]}}\n",
+        "x: only, without and by_column are for rows",
+    ),
     "only of an unknown column in a row that is called as a column is": (
         "title: t\nrows: {x: {only: [z]}}\ncolumns: {x: {}}\n",
-        "x: only and without are for rows, and name columns, got z",
+        "x: only, without and by_column are for rows, and name columns, got z",
     ),
     "without an unknown column": (
         "title: t\nrows: {a: {without: {z: too large}}}\ncolumns: {x: {}}\n",
-        "a: only and without are for rows, and name columns, got z",
+        "a: only, without and by_column are for rows, and name columns, got z",
     ),
     "without a reason": (
         "title: t\nrows: {a: {without: [x]}}\ncolumns: {x: {}}\n",
         "a: without gives columns a reason each, got ['x']",
+    ),
+    "overlays of other columns": (
+        "title: t\nrows: {a: {by_column: {z: [o]}}}\ncolumns: {x: {}}\n",
+        "a: only, without and by_column are for rows, and name columns, got z",
+    ),
+    "overlays by no column": (
+        "title: t\nrows: {a: {by_column: [x]}}\ncolumns: {x: {}}\n",
+        "a: by_column gives columns a list of overlays each, got ['x']",
+    ),
+    "one overlay of a column": (
+        "title: t\nrows: {a: {by_column: {x: o}}}\ncolumns: {x: {}}\n",
+        "a: x must be a list, got 'o'",
     ),
     "lines of rows of one part": (
         "title: t\nlines: labels\nrows: {a / b: {}, c: {}}\ncolumns: {x: {}}\n",
@@ -321,6 +339,15 @@ class TestMistakes:
         assert training.name == "c+o+labels_few"
         assert training.configs == ("configs/c.yaml", "configs/o.yaml", "configs/labels_few.yaml")
         assert loaded.cell("b", "y", "small") == "too slow"
+
+    def test_what_a_row_has_in_a_single_column(self, tmp_path):
+        rows, columns = (
+            "{a: {overlays: [m], by_column: {y: [rate]}}}",
+            "{x: {config: c}, y: {config: d, overlays: [o]}}",
+        )
+        loaded = spec.load(self.write(tmp_path, f"title: t\nrows: {rows}\ncolumns: {columns}\n"))
+        names = [[training.name for training in loaded.cell("a", column, "small")] for column in "xy"]
+        assert names == [["c+m"], ["d+m+o+rate"]]
 
     @pytest.mark.parametrize("mistake", MISTAKES)
     def test_names_the_file_and_what_is_wrong(self, tmp_path, mistake):
