@@ -51,7 +51,7 @@ def test_finds_the_mutual_information(tmp_path, objective):
 @pytest.mark.parametrize("objective", [JSD(), RPC(0.01, 0.005, 0.995), MINE(0.1)], ids=lambda one: type(one).__name__)
 def test_finds_it_by_critics_of_other_methods(tmp_path, objective):
     """Each by its own best critic; the other read-out is near, too."""
-    _, metrics = fit(tmp_path, objective, steps=300)
+    _, metrics = fit(tmp_path, objective)
     assert abs(metrics["information_error/1/estimate/bias"]) < 0.2
     assert metrics["information_error/1/invalid"] < 0.05
 
