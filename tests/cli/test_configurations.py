@@ -162,6 +162,16 @@ def test_an_objective_trains_a_critic_of_pairs(tmp_path, command, name):
         assert {key.split("/")[1] for key in metrics} == {"16", "estimate", "other"}
 
 
+def test_an_objective_whose_critic_tells_nothing_is_refused_in_a_line(command):
+    configs = [
+        arg for name in ("gaussian_mi", "scale/pairs/smoke") for arg in ("--config", str(CONFIGS / f"{name}.yaml"))
+    ]
+    outcome = command("fit", *configs, "--model.objective", "HCL")
+    assert outcome.code == 2
+    (line,) = outcome.err.strip().splitlines()
+    assert "no mutual information can be read off a critic that HCL trains" in line
+
+
 @pytest.mark.parametrize(("name", "domain"), zip(OBJECTIVES, cycle(DIGITS)))
 def test_every_objective_trains(tmp_path, monkeypatch, domain, name):
     """In one domain each: an objective knows embeddings only."""
