@@ -10,32 +10,34 @@ from lightning.pytorch import Callback, LightningModule, Trainer
 from torch import Tensor
 from torch.utils.hooks import RemovableHandle
 
-from lightning_renyicl.mutual_information import MutualInformation, skew_of
-from lightning_renyicl.mutual_information.ratios import check_ratio_alpha
+from lightning_renyicl.distributed import world_group
+from lightning_renyicl.mutual_information.metric import MeanLogRatio
 from lightning_renyicl.objectives import CosineCritic
 
 
 class InformationEstimate(Callback):
-    """Mean log r of positive pairs, first view with second, in nats, by both normalisers.
+    """Mean log r of positive pairs, first view with second, in nats, in both ways to read it.
 
     For training in any domain with an objective that has a critic, such as ``RMLCPC``. RényiCL (Lee and Shin, 2022),
     section "Mutual Information between the views and InfoMin principle".
 
     Logs at the end of each epoch, before its validation, ``mutual_information/by_anchor`` (right for critics log r +
-    c(x)), ``mutual_information/by_batch`` (right for log s + c; see :mod:`mutual_information.ratios`) and
-    ``mutual_information/invalid``, the share of pairs for which the latter finds no ratio. They are of all pairs since
+    c(x)), ``mutual_information/by_batch`` (right for log s + c; see :mod:`objectives.ratios`) and
+    ``mutual_information/invalid``, the share of pairs for which the latter finds no ratio. The critics of JSD and RPC
+    know r without a normaliser, ``mutual_information/by_critic`` instead of ``by_anchor``. They are of all pairs since
     the last time, one target view's; ``train/mutual_information`` is the former of a single step and both targets.
     Scores come from the networks as they train, whose weights change meanwhile, and are computed once more for it.
 
     Raises:
-        ValueError: a module without a backbone, an objective without a critic, or its alpha is 1.
+        ValueError: a module without a backbone, an objective without a critic or whose best critic is not known, or
+            alpha 1.
     """
 
     scores_in_validation: ClassVar[bool] = True
     """Whether a training has its scores exactly if a validation runs."""
 
     def __init__(self) -> None:
-        self._metrics: dict[str, MutualInformation] = {}
+        self._metrics: dict[str, MeanLogRatio] = {}
         self._hook: RemovableHandle | None = None
 
     def on_fit_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
@@ -45,7 +47,7 @@ class InformationEstimate(Callback):
                 "InformationEstimate reads mutual information off the critic with which an objective such as RMLCPC "
                 f"trains a backbone, and {type(pl_module).__name__} with {type(objective).__name__} has none"
             )
-        check_ratio_alpha(skew_of(objective, 1))
+        objective.log_ratios(torch.zeros(1), torch.zeros(1, 1), None)  # refuses an objective whose critic tells nothing
         self._metrics = {}
         self._hook = objective.register_forward_hook(self._look)
 
@@ -53,11 +55,12 @@ class InformationEstimate(Callback):
     def _look(self, objective: CosineCritic, views: tuple[Sequence[Tensor], Sequence[Tensor]], _: Any) -> None:
         online, target = views
         p, n = objective.scores([online[0]], target[1])
+        read = objective.log_ratios(p, n, world_group())
         if not self._metrics:
-            alphas = {"by_anchor": None, "by_batch": skew_of(objective, n.shape[-1])}
-            self._metrics = {name: MutualInformation(alpha).to(p.device) for name, alpha in alphas.items()}
-        for metric in self._metrics.values():
-            metric.update(p, n)
+            self._metrics = {name: MeanLogRatio().to(p.device) for name in sorted(read)}
+        diverged = p.isnan().any() | n.isnan().any()
+        for name, ratios in read.items():
+            self._metrics[name].update(ratios, diverged)
 
     def on_validation_epoch_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
         self._log(pl_module)

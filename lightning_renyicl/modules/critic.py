@@ -12,9 +12,7 @@ from lightning_renyicl.distributed import world_group
 from lightning_renyicl.modules.scheduled import OptimizerFactory
 from lightning_renyicl.modules.steps import logs_now
 from lightning_renyicl.modules.stored import StoredModule
-from lightning_renyicl.mutual_information import log_ratio, row_log_ratio, skew_of
 from lightning_renyicl.mutual_information.critics import split_scores
-from lightning_renyicl.mutual_information.ratios import check_ratio_alpha
 from lightning_renyicl.objectives.critic import CosineCritic
 
 CriticFactory = Callable[[int], nn.Module]
@@ -26,11 +24,11 @@ class CriticModule(StoredModule):
     Takes batches ``([x, y], nats)`` of N pairs ``[N, D]`` and what is known of their mutual information. Every x with
     another pair's y is a negative pair.
 
-    Logs in training ``train/bound``, the mutual information that is read off with the normaliser which is right for the
-    objective's best critic, ``train/estimate``, with the other one, ``train/other``, and what is known, ``train/nats``.
-    For CPC that normaliser is each anchor's own, else the batch's; ``train/invalid`` is the share of pairs for which
-    the batch's finds no ratio. Such pairs are left out of its mean, and they are those of high scores. Scores are
-    float32 in mixed precision.
+    Logs in training ``train/bound``, the mutual information that is read off in the way which is right for the
+    objective's best critic, ``train/estimate``, in another one, ``train/other``, and what is known, ``train/nats``.
+    For CPC that way is each anchor's own normaliser, for JSD and RPC none, else the batch's; ``train/invalid`` is the
+    share of pairs for which the batch's finds no ratio. Such pairs are left out of its mean, and but for RPC they are
+    those of high scores. Scores are float32 in mixed precision.
 
     Args:
         critic: builds from D a network that scores every x with every y.
@@ -39,14 +37,14 @@ class CriticModule(StoredModule):
         optimizer: builds the optimizer from the parameters.
 
     Raises:
-        ValueError: an objective of alpha 1, whose critic learns nothing.
+        ValueError: an objective of alpha 1, whose critic learns nothing, or one whose best critic is not known.
     """
 
     def __init__(
         self, critic: CriticFactory, in_features: int, objective: CosineCritic, optimizer: OptimizerFactory
     ) -> None:
         super().__init__()
-        check_ratio_alpha(skew_of(objective, 1))
+        objective.log_ratios(torch.zeros(1), torch.zeros(1, 1), None)  # refuses an objective whose critic tells nothing
         self.critic = critic(in_features)
         self.objective = objective
         self._optimizer = optimizer
@@ -59,11 +57,10 @@ class CriticModule(StoredModule):
 
     @torch.no_grad()
     def estimates(self, p: Tensor, n: Tensor) -> dict[str, Tensor]:
-        """The mutual information of a batch by the right and by the other normaliser, and what share has no ratio."""
-        by_batch = log_ratio(p, n, skew_of(self.objective, n.shape[-1]), world_group())
-        read_outs = row_log_ratio(p, n).mean(), by_batch.nanmean()
-        estimate, other = read_outs if self.objective.normalises_per_anchor else reversed(read_outs)
-        return {"estimate": estimate, "other": other, "invalid": by_batch.isnan().float().mean()}
+        """The mutual information of a batch by the right and by the other way, and what share has no ratio."""
+        read = self.objective.log_ratios(p, n, world_group())
+        estimate, other = (ratios.nanmean() for ratios in read.values())
+        return {"estimate": estimate, "other": other, "invalid": read["by_batch"].isnan().float().mean()}
 
     def training_step(self, batch: tuple[list[Tensor], Tensor], batch_idx: int) -> Tensor:
         p, n = self.scores(batch)

@@ -3,7 +3,7 @@
 from lightning_renyicl.mutual_information.correlated import CorrelatedGaussians
 from lightning_renyicl.mutual_information.critics import JointCritic, SeparableCritic
 from lightning_renyicl.mutual_information.metric import MutualInformation
-from lightning_renyicl.mutual_information.ratios import log_ratio, row_log_ratio, skew_of
+from lightning_renyicl.objectives.ratios import log_ratio, row_log_ratio
 
 __all__ = [
     "CorrelatedGaussians",
@@ -12,5 +12,4 @@ __all__ = [
     "SeparableCritic",
     "log_ratio",
     "row_log_ratio",
-    "skew_of",
 ]

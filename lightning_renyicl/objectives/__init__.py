@@ -5,8 +5,13 @@ from lightning_renyicl.objectives.byol import BYOL
 from lightning_renyicl.objectives.cbyol import CBYOL
 from lightning_renyicl.objectives.critic import CosineCritic
 from lightning_renyicl.objectives.cross_entropy import CrossEntropy
+from lightning_renyicl.objectives.hcl import HCL
+from lightning_renyicl.objectives.jsd import JSD
+from lightning_renyicl.objectives.mine import MINE
 from lightning_renyicl.objectives.moco_v3 import MoCoV3
 from lightning_renyicl.objectives.objective import Context, Objective
+from lightning_renyicl.objectives.rince import RINCE
+from lightning_renyicl.objectives.rpc import RPC
 from lightning_renyicl.objectives.supcon import SupCon
 
 __all__ = [
@@ -14,9 +19,14 @@ __all__ = [
     "CBYOL",
     "CPC",
     "DV",
+    "HCL",
+    "JSD",
+    "MINE",
     "MLCPC",
     "NWJ",
+    "RINCE",
     "RMLCPC",
+    "RPC",
     "Context",
     "CosineCritic",
     "CrossEntropy",

@@ -12,6 +12,7 @@ from lightning_renyicl.distributed import Group, gather, rank, world_group
 from lightning_renyicl.objectives.embeddings import check_views, unit
 from lightning_renyicl.objectives.functional import mutual_information
 from lightning_renyicl.objectives.objective import Context, Objective
+from lightning_renyicl.objectives.ratios import log_ratio, row_log_ratio
 
 
 class CosineCritic(Objective):
@@ -39,6 +40,8 @@ class CosineCritic(Objective):
 
     Else the bound reads the scores as two sets, normalised over the global batch: swapping two views changes nothing.
     """
+    best_is_log_ratio = True
+    """Whether the critic that maximises the bound is a log ratio of densities, up to what normalisers estimate."""
 
     def __init__(self, temperature: float = 0.5, symmetric: bool = True, same_view: bool = False) -> None:
         super().__init__()
@@ -51,6 +54,39 @@ class CosineCritic(Objective):
     def bound(self, p: Tensor, n: Tensor, group: Group) -> Tensor:
         """The bound in nats for positive scores ``[N, P]`` and negative scores ``[N, P, K]``."""
         raise NotImplementedError
+
+    def embed(self, x: Tensor) -> Tensor:
+        """What two embeddings are scored by, as the dot product over the temperature: here embeddings of length 1.
+
+        Shapes: ``[..., D]`` to the same, in float32 or float64.
+        """
+        return unit(x)
+
+    def log_ratios(self, p: Tensor, n: Tensor, group: Group) -> dict[str, Tensor]:
+        """The mutual information of every positive pair by each way to read it off the bound's best critic.
+
+        Args:
+            p: scores of positive pairs, ``[N]`` or ``[N, P]``.
+            n: scores of negative pairs, ``[N, K]`` or ``[N, P, K]``.
+            group: processes that share the batch; None is this process only.
+
+        Returns:
+            log r in nats, of the shape of ``p``, NaN where there is no ratio; first the way that is right for this
+            bound. ``by_anchor`` and ``by_batch`` are the two normalisers of :mod:`objectives.ratios`.
+
+        Raises:
+            ValueError: alpha 1, or a loss whose best critic is no log ratio.
+        """
+        if not self.best_is_log_ratio:
+            raise ValueError(
+                f"no mutual information can be read off a critic that {type(self).__name__} trains, as its optimum is "
+                "not known: take a bound such as CPC or RMLCPC, or JSD or RPC"
+            )
+        alpha = getattr(self, "alpha", 0.0)
+        by_batch = log_ratio(p, n, 1 / (n.shape[-1] + 1) if alpha is None else alpha, group)
+        if self.normalises_per_anchor:
+            return {"by_anchor": row_log_ratio(p, n), "by_batch": by_batch}
+        return {"by_batch": by_batch, "by_anchor": row_log_ratio(p, n)}
 
     def scores(self, online: Sequence[Tensor], target: Tensor) -> tuple[Tensor, Tensor]:
         """Scores of online views against one target view.
@@ -67,8 +103,8 @@ class CosineCritic(Objective):
         """
         group = world_group()
         with torch.autocast(device_type=target.device.type, enabled=False):
-            queries = unit(torch.stack(list(online), dim=1))  # [N, P, D]
-            keys = unit(target)  # [N, D]
+            queries = self.embed(torch.stack(list(online), dim=1))  # [N, P, D]
+            keys = self.embed(target)  # [N, D]
             samples = keys.shape[0]
             everywhere = gather(keys, group).flatten(0, 1)  # [M, D], M samples in the global batch
             total = everywhere.shape[0]
@@ -91,8 +127,8 @@ class CosineCritic(Objective):
         ``logs`` holds means over targets: ``bound`` and ``mutual_information`` in nats, ``positive_score`` and
         ``negative_score``. Where two identical terms are computed once, they are those of one target; only the estimate
         of mutual information, normalised for each anchor, could tell the difference. With more than two views that is
-        the mean over pairs of views, and not the authors' number, see :func:`functional.mutual_information`. Negatives
-        in a query's own view are in none but ``bound``.
+        the mean over pairs of views, and not the authors' number, see :func:`functional.mutual_information`; where the
+        best critic is no log ratio, it is left out. Negatives in a query's own view are in none but ``bound``.
         """
         check_views(online, target)
         if self.same_view and len(online) > 2:
@@ -107,13 +143,10 @@ class CosineCritic(Objective):
             negatives = torch.cat([n, self.scores(queries, target[1 - t])[1]], dim=-1) if self.same_view else n
             bounds.append(self.bound(p, negatives, group))
             with torch.no_grad():
-                logs.append(torch.stack([mutual_information(p, n), p.mean(), n.mean()]))
+                estimate = {"mutual_information": mutual_information(p, n)} if self.best_is_log_ratio else {}
+                logs.append(estimate | {"positive_score": p.mean(), "negative_score": n.mean()})
         terms = torch.stack(bounds)
         loss = -terms.mean() * (2 if self.symmetric else 1)
-        estimate, positive, negative = gather(torch.stack(logs).mean(0), group).mean(0).unbind()
-        return loss, {
-            "bound": terms.detach().mean(),
-            "mutual_information": estimate,
-            "positive_score": positive,
-            "negative_score": negative,
-        }
+        values = torch.stack([torch.stack(list(of_target.values())) for of_target in logs])
+        means = gather(values.mean(0), group).mean(0).unbind()
+        return loss, {"bound": terms.detach().mean(), **dict(zip(logs[0], means, strict=True))}

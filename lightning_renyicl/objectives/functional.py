@@ -44,7 +44,8 @@ def check_gamma(gamma: float) -> None:
         raise ValueError(f"gamma must be a finite number above 0, got {gamma}")
 
 
-def _scores(p: Tensor, n: Tensor) -> tuple[Tensor, Tensor]:
+def checked_scores(p: Tensor, n: Tensor) -> tuple[Tensor, Tensor]:
+    """Scores in full precision; raises ValueError for shapes that don't fit each other or an empty side."""
     if p.ndim not in (1, 2) or n.shape[:-1] != p.shape:
         raise ValueError(
             "expected positives [N] with negatives [N, K], or [N, P] with [N, P, K], "
@@ -58,11 +59,12 @@ def _scores(p: Tensor, n: Tensor) -> tuple[Tensor, Tensor]:
     return full_precision(p), full_precision(n)
 
 
-def _log_mean_exp(x: Tensor) -> Tensor:
+def log_mean_exp(x: Tensor) -> Tensor:
+    """Log of the mean of e^x over all elements of this process."""
     return x.flatten().logsumexp(0) - math.log(x.numel())
 
 
-def _log_means(terms: Tensor) -> tuple[Tensor, ...]:
+def log_means(terms: Tensor) -> tuple[Tensor, ...]:
     """Logs of means over all processes, from each process's logs of means ``[W, S]``."""
     return (terms.logsumexp(0) - math.log(len(terms))).unbind()
 
@@ -95,7 +97,7 @@ def cpc(p: Tensor, n: Tensor, alpha: float | None = None, group: Group = None) -
     >>> cpc(torch.tensor([2.0, 2.0]), torch.zeros(2, 1))
     tensor(0.5662)
     """
-    p, n = _scores(p, n)
+    p, n = checked_scores(p, n)
     negatives = n.shape[-1]
     alpha = 1.0 / (negatives + 1) if alpha is None else alpha
     check_alpha(alpha)
@@ -120,9 +122,9 @@ def mlcpc(p: Tensor, n: Tensor, alpha: float, group: Group = None) -> Tensor:
         ValueError: shapes that don't fit each other, an empty side, or alpha out of range.
     """
     check_alpha(alpha)
-    p, n = _scores(p, n)
-    everywhere = gather(torch.stack([p.mean(), _log_mean_exp(p), _log_mean_exp(n)]), group)  # [W, 3]
-    log_positive, log_negative = _log_means(everywhere[:, 1:])
+    p, n = checked_scores(p, n)
+    everywhere = gather(torch.stack([p.mean(), log_mean_exp(p), log_mean_exp(n)]), group)  # [W, 3]
+    log_positive, log_negative = log_means(everywhere[:, 1:])
     return everywhere[:, 0].mean() - _log_mix(log_positive, log_negative, alpha)
 
 
@@ -160,20 +162,20 @@ def rmlcpc(p: Tensor, n: Tensor, alpha: float, gamma: float, group: Group = None
     if gamma == 1.0:
         return mlcpc(p, n, alpha, group)
     check_alpha(alpha)
-    p, n = _scores(p, n)
+    p, n = checked_scores(p, n)
     delta = gamma - 1.0
     if abs(delta) > _NEAR_ONE:
-        terms = torch.stack([_log_mean_exp(gamma * p), _log_mean_exp(gamma * n), _log_mean_exp(delta * p)])
-        log_positive, log_negative, log_first = _log_means(gather(terms, group))
+        terms = torch.stack([log_mean_exp(gamma * p), log_mean_exp(gamma * n), log_mean_exp(delta * p)])
+        log_positive, log_negative, log_first = log_means(gather(terms, group))
         return log_first / delta - _log_mix(log_positive, log_negative, alpha) / gamma
     # log mean e^u = log1p(mean expm1(u)) with u about the mean: by Jensen's inequality mean expm1(u) >= 0, so nothing
     # cancels. Where u is so large that e^u could overflow, the plain form is taken.
     centre = gather(p.mean(), group).mean()
     u = delta * (p - centre)
-    terms = torch.stack([_log_mean_exp(gamma * p), _log_mean_exp(gamma * n), _log_mean_exp(u)])
+    terms = torch.stack([log_mean_exp(gamma * p), log_mean_exp(gamma * n), log_mean_exp(u)])
     extra = torch.stack([u.clamp(max=_CENTRED_MAX).expm1().mean(), u.detach().max()])
     everywhere = gather(torch.cat([terms, extra]), group)  # [W, 5]
-    log_positive, log_negative, plain = _log_means(everywhere[:, :3])
+    log_positive, log_negative, plain = log_means(everywhere[:, :3])
     near, largest = everywhere[:, 3].mean().log1p(), everywhere[:, 4].max()
     first = centre + torch.where(largest > _CENTRED_MAX, plain, near) / delta
     return first - _log_mix(log_positive, log_negative, alpha) / gamma
@@ -209,10 +211,10 @@ def nwj(p: Tensor, n: Tensor, alpha: float = 0.0, group: Group = None) -> Tensor
         NonFiniteBoundError: a score so large that its exponential is not finite.
     """
     check_alpha(alpha)
-    p, n = _scores(p, n)
+    p, n = checked_scores(p, n)
     largest = torch.maximum(p.max(), n.max()).detach()
-    everywhere = gather(torch.stack([p.mean(), _log_mean_exp(p), _log_mean_exp(n), largest]), group)  # [W, 4]
-    log_positive, log_negative = _log_means(everywhere[:, 1:3])
+    everywhere = gather(torch.stack([p.mean(), log_mean_exp(p), log_mean_exp(n), largest]), group)  # [W, 4]
+    log_positive, log_negative = log_means(everywhere[:, 1:3])
     bound = everywhere[:, 0].mean() - (_log_mix(log_positive, log_negative, alpha) - 1.0).exp()
     # the one place where a step waits for the device: an error cannot be raised without the value
     if not torch.isfinite(bound):
@@ -239,5 +241,5 @@ def mutual_information(p: Tensor, n: Tensor, group: Group = None) -> Tensor:
         n: scores of negative pairs.
         group: processes that share the batch; None is this process only.
     """
-    p, n = _scores(p, n)
+    p, n = checked_scores(p, n)
     return gather((p - n.logsumexp(-1)).mean() + math.log(n.shape[-1]), group).mean()

@@ -17,7 +17,7 @@ from datamodules.pairs import GaussianPairs
 from lightning_renyicl.callbacks import InformationEstimate, ResultJson
 from lightning_renyicl.modules import CriticModule
 from lightning_renyicl.mutual_information import JointCritic
-from lightning_renyicl.objectives import CPC, MLCPC, Objective, Renyi
+from lightning_renyicl.objectives import CPC, HCL, JSD, MLCPC, RINCE, RPC, Objective, Renyi
 
 
 class Views:
@@ -59,6 +59,37 @@ def test_epochs_against_loops(make, quiet_trainer, objective, alpha):
     assert metrics["mutual_information/by_anchor"].item() == pytest.approx(by_anchor.mean(), rel=1e-4)
     assert metrics["mutual_information/by_batch"].item() == pytest.approx(np.nanmean(by_batch), rel=1e-4)
     assert metrics["mutual_information/invalid"].item() == pytest.approx(np.isnan(by_batch).mean())
+
+
+@pytest.mark.parametrize("objective", [JSD(), RPC(0.1, 0.01, temperature=2.0)], ids=lambda one: type(one).__name__)
+def test_critics_that_know_the_ratio(make, quiet_trainer, objective):
+    module, data = make()
+    module.objective = objective
+    views = Views(module)
+    trainer = quiet_trainer(callbacks=[InformationEstimate()], max_epochs=1)
+    trainer.fit(module, data)
+    found = []
+    for x, y in views.seen:
+        scores = (x * y).sum(1) / objective.temperature
+        if isinstance(objective, JSD):
+            found.extend(scores / np.linalg.norm(x, axis=1) / np.linalg.norm(y, axis=1))
+        else:
+            ratios = (0.1 + scores) / (1 - 0.01 * scores)
+            found.extend(math.log(ratio) if ratio > 0 else math.nan for ratio in ratios)
+    metrics = {name: value.item() for name, value in trainer.callback_metrics.items() if "mutual_information/" in name}
+    assert {name.split("/")[1] for name in metrics} == {"by_critic", "by_batch", "invalid"}
+    assert metrics["mutual_information/by_critic"] == pytest.approx(np.nanmean(found), rel=1e-4)
+    assert metrics["mutual_information/invalid"] == pytest.approx(np.isnan(found).mean())
+
+
+@pytest.mark.parametrize("objective", [HCL(), RINCE()], ids=lambda one: type(one).__name__)
+def test_objectives_whose_best_critic_is_not_known(make, quiet_trainer, objective):
+    module, data = make()
+    module.objective = objective
+    with pytest.raises(
+        ValueError, match=f"a critic that {type(objective).__name__} trains, as its optimum is not known"
+    ):
+        quiet_trainer(callbacks=[InformationEstimate()]).fit(module, data)
 
 
 @pytest.mark.parametrize(("epochs", "every"), [(1, 1), (3, 1), (3, 2)])

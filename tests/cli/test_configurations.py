@@ -86,13 +86,15 @@ def hub_folder(folder):
 
 def objective(config):
     found = config["model"]["init_args"]["objective"]
-    return found["class_path"].rsplit(".")[-1], found["init_args"]
+    return found["class_path"].rsplit(".")[-1], found.get("init_args", {})
 
 
 def test_every_objective_has_an_overlay():
     assert {path.stem for path in (CONFIGS / "objectives").iterdir()} == set(OBJECTIVES)
-    classes = {name for name in objectives.__all__ if issubclass(getattr(objectives, name), objectives.CosineCritic)}
-    assert {name for name, _ in OBJECTIVES.values()} == classes - {"CosineCritic"}
+    paths = [path for folder in ("objectives", "methods") for path in (CONFIGS / folder).iterdir()]
+    named = {objective(yaml.safe_load(path.read_text()))[0] for path in paths}
+    classes = {name for name in objectives.__all__ if issubclass(getattr(objectives, name), objectives.Objective)}
+    assert named == classes - {"CosineCritic", "Objective"}
 
 
 @pytest.mark.parametrize("name", OBJECTIVES)
@@ -103,6 +105,17 @@ def test_overlay_sets_all_but_the_domains_own(resolve, fake, name):
     expected_class, expected = OBJECTIVES[name]
     assert found == expected_class
     assert arguments == {"temperature": 0.3, "symmetric": False, "same_view": False, **expected}
+
+
+@pytest.mark.parametrize("name", ["hcl", "jsd", "mine", "rince", "rpc"])
+def test_overlay_of_a_method_sets_all_but_the_domains_own(resolve, fake, name):
+    """What the objective before it had, or was given, does not stay; but for RPC's temperature, which is RPC's."""
+    own = ["--model.objective.temperature", "0.3", "--model.objective.symmetric", "false"]
+    overlay = CONFIGS / f"methods/{name}.yaml"
+    found, arguments = objective(resolve("--config", fake, *own, "--config", overlay))
+    stated = objective(yaml.safe_load(overlay.read_text()))
+    assert (found, arguments) == (stated[0], {"temperature": 0.3, "symmetric": False, **stated[1]})
+    assert ("temperature" in stated[1]) == (name == "rpc")
 
 
 @pytest.mark.parametrize("path", PATHS, ids=lambda path: path.relative_to(CONFIGS).as_posix())
@@ -149,6 +162,16 @@ def test_an_objective_trains_a_critic_of_pairs(tmp_path, command, name):
         assert command(action, "--ckpt_path", run / "checkpoints/last.ckpt").code == 0
         metrics = json.loads((run / action / "result.json").read_text())["metrics"]
         assert {key.split("/")[1] for key in metrics} == {"16", "estimate", "other"}
+
+
+def test_an_objective_whose_critic_tells_nothing_is_refused_in_a_line(command):
+    configs = [
+        arg for name in ("gaussian_mi", "scale/pairs/smoke") for arg in ("--config", str(CONFIGS / f"{name}.yaml"))
+    ]
+    outcome = command("fit", *configs, "--model.objective", "HCL")
+    assert outcome.code == 2
+    (line,) = outcome.err.strip().splitlines()
+    assert "no mutual information can be read off a critic that HCL trains" in line
 
 
 @pytest.mark.parametrize(("name", "domain"), zip(OBJECTIVES, cycle(DIGITS)))

@@ -15,7 +15,20 @@ import torch
 from torch import Tensor
 
 from lightning_renyicl.heads import Predictor
-from lightning_renyicl.objectives import BYOL, CBYOL, CPC, Context, MoCoV3, Objective, SupCon
+from lightning_renyicl.objectives import (
+    BYOL,
+    CBYOL,
+    CPC,
+    HCL,
+    JSD,
+    MINE,
+    RINCE,
+    RPC,
+    Context,
+    MoCoV3,
+    Objective,
+    SupCon,
+)
 
 WIDTH, CLASSES = 4, 3
 
@@ -106,4 +119,10 @@ METHODS: dict[str, Method] = {
     "simsiam": Method(BYOL, predictor=True, collapses=True),
     "supcon": Method(SupCon),
     "scarf": Method(lambda: CPC(None, temperature=1.0, symmetric=False)),
+    "hcl": Method(lambda: HCL(same_view=True), views=(2,)),
+    "hcl, one view's negatives": Method(lambda: HCL(2.0, 0.02)),
+    "jsd": Method(JSD),
+    "mine": Method(lambda: MINE(0.3), views=(2,)),  # with two targets the second gradient is not that of the value
+    "rince": Method(RINCE),
+    "rpc": Method(lambda: RPC(0.1, 0.01, 1.0, temperature=2.0, same_view=True), views=(2,), scale_free=False),
 }

@@ -3,11 +3,12 @@ r"""The density ratio and the mutual information that a trained critic knows.
 A critic that maximises a bound is not the log ratio log r of joint and product density itself. It is, up to what the
 bound cannot see,
 
-- for DV, MLCPC and RMLCPC of any order log s + c with s = r / (alpha r + 1 − alpha), for NWJ log s + 1;
+- for DV, MINE, MLCPC and RMLCPC of any order log s + c with s = r / (alpha r + 1 − alpha), for NWJ log s + 1;
 - for CPC with K negatives at alpha = 1 / (K + 1) log r + c(x). At another alpha and with endless negatives the best
   u = e^f / E[e^f | x] makes u (alpha u + 1 − alpha) / r a number of x alone: log r + c(x) while alpha r is far below 1.
 
-What is left out is estimated from the scores of negative pairs, for each anchor or for the whole batch.
+What is left out is estimated from the scores of negative pairs, for each anchor or for the whole batch. JSD's best
+critic is log r itself and RPC's a function of r: they are read without a normaliser.
 
 Shapes: ``p`` are scores of positive pairs, ``[N]`` or ``[N, P]``, ``n`` of negative ones, ``[N, K]`` or ``[N, P, K]``.
 """
@@ -20,7 +21,7 @@ import torch
 from torch import Tensor
 
 from lightning_renyicl.distributed import Group, gather
-from lightning_renyicl.objectives import CosineCritic
+from lightning_renyicl.objectives.embeddings import full_precision
 from lightning_renyicl.objectives.functional import check_alpha
 
 
@@ -35,7 +36,7 @@ def row_log_ratio(p: Tensor, n: Tensor) -> Tensor:
     Returns:
         Nats, of the shape of ``p``.
     """
-    p, n = _float(p), _float(n)
+    p, n = full_precision(p), full_precision(n)
     return p - n.logsumexp(-1) + math.log(n.shape[-1])
 
 
@@ -62,7 +63,7 @@ def log_ratio(p: Tensor, n: Tensor, alpha: float, group: Group = None) -> Tensor
         ValueError: alpha out of [0, 1).
     """
     check_ratio_alpha(alpha)
-    p, n = _float(p), _float(n)
+    p, n = full_precision(p), full_precision(n)
     means = torch.stack([x.flatten().logsumexp(0) - math.log(x.numel()) for x in (p, n)])
     everywhere = gather(means, group)  # [W, 2]
     positive, negative = everywhere.logsumexp(0) - math.log(len(everywhere))
@@ -73,18 +74,8 @@ def log_ratio(p: Tensor, n: Tensor, alpha: float, group: Group = None) -> Tensor
     return torch.where(rest < 0, ratio, math.nan)
 
 
-def skew_of(objective: CosineCritic, negatives: int) -> float:
-    """The skew of a bound with so many negatives K an anchor: 1 / (K + 1) for InfoNCE, 0 for a bound without skew."""
-    alpha = getattr(objective, "alpha", 0.0)
-    return 1 / (negatives + 1) if alpha is None else alpha
-
-
 def check_ratio_alpha(alpha: float) -> None:
     """Raises ValueError unless ``alpha`` is a skew that leaves a critic something to say, in [0, 1)."""
     check_alpha(alpha)
     if alpha == 1:
         raise ValueError("at alpha 1 both sides of a bound are the same distribution, and its critic knows no ratio")
-
-
-def _float(x: Tensor) -> Tensor:
-    return x if x.dtype == torch.float64 else x.float()
