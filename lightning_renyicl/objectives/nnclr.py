@@ -18,7 +18,7 @@ class NNCLR(CPC):
 
     .. math:: -I_\mathrm{CPC}(\mathrm{NN}(z^{(1)}), q^{(2)}) - I_\mathrm{CPC}(\mathrm{NN}(z^{(2)}), q^{(1)})
 
-    Dwibedi et al. (2021), eq. (3), summed over both directions. The neighbours are anchors and get no gradient, the
+    Dwibedi et al. (2021), section 3, summed over both directions. The neighbours are anchors and get no gradient, the
     predictions q of the whole batch are keys and do. The second view's targets z enter the queue after each step.
 
     Args:

@@ -20,7 +20,7 @@ class SwAV(Objective):
 
     .. math:: -\mathrm{mean}_{i,\, t,\, v \neq t} \sum_k Q_{ik}^{(t)} \log \mathrm{softmax}(z_i^{(v)} C^\top / \tau)_k
 
-    Caron et al. (2020), eqs. (2) and (3). z are embeddings and C prototypes, both of length 1; Q is :func:`sinkhorn`'s
+    Caron et al. (2020), section 3. z are embeddings and C prototypes, both of length 1; Q is :func:`sinkhorn`'s
     assignment of a global view t, without gradient, beside that of a queue's embeddings once that is full.
 
     Args:
