@@ -48,11 +48,11 @@ class Queue(nn.Module):
         self.rows = torch.where(new.isfinite().all(), moved, self.rows)
         self.pushed += len(new)
 
-    def get_extra_state(self) -> int:
-        return self.pushed
+    def get_extra_state(self) -> Tensor:
+        return torch.tensor(self.pushed)  # as all else in a state
 
-    def set_extra_state(self, state: int) -> None:
-        self.pushed = state
+    def set_extra_state(self, state: Tensor) -> None:
+        self.pushed = int(state)
 
 
 def check_queue(length: int, least: int = 0) -> None:
