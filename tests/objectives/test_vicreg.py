@@ -23,9 +23,8 @@ def looped(first, second, weights):
                     variance += max(0.0, 1 - (c.item() + 1e-4) ** 0.5) / width / 2
                 else:
                     covariance += c.item() ** 2 / width
-    return [invariance.item(), variance, covariance], weights[0] * invariance + weights[1] * variance + weights[
-        2
-    ] * covariance
+    terms = [invariance.item(), variance, covariance]
+    return terms, weights[0] * invariance + weights[1] * variance + weights[2] * covariance
 
 
 @pytest.mark.parametrize("width", [1, 3])
