@@ -7,9 +7,10 @@ from dataclasses import replace
 
 import pytest
 import torch
+from torch._subclasses import FakeTensorMode
 
 from lightning_renyicl.objectives import CosineCritic
-from tests.objectives.methods import METHODS, Method, context, loss_of
+from tests.objectives.methods import CLASSES, METHODS, WIDTH, Method, context, loss_of
 
 CASES = [
     pytest.param(method, views, id=f"{name}-{views}") for name, method in METHODS.items() for views in method.views
@@ -117,3 +118,17 @@ def test_state_goes_through_a_checkpoint(method: Method):
     online, target = method.embeddings(method.views[0])
     for _ in range(2):
         assert torch.equal(objective(online, target, context())[0], again(online, target, context())[0])
+
+
+@pytest.mark.parametrize(("method", "views"), CASES)
+def test_nothing_waits_for_the_device(method: Method, views: int):
+    """Without any values: a step that asked for one, as ``item()`` or ``if`` do, would raise."""
+    with FakeTensorMode():
+        objective = method.make()
+        objective.build(WIDTH, CLASSES)
+        online, target = method.embeddings(views, dtype=torch.float32)
+        for _ in range(2):
+            loss, _ = objective(online, target, context())
+            loss.backward()
+            objective.before_step(20.0)
+            objective.after_step(0.9 if method.momentum else None)
