@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import math
 from collections.abc import Sequence
 
@@ -40,7 +39,7 @@ class DINO(Objective):
 
     needs_momentum = True
     prototypes: nn.Linear
-    teacher: nn.Linear
+    teacher: nn.Parameter
     centre: Tensor
 
     def __init__(
@@ -78,7 +77,7 @@ class DINO(Objective):
             num_classes: number of labels; they are not used.
         """
         self.prototypes = nn.Linear(width, self._count, bias=False)
-        self.teacher = copy.deepcopy(self.prototypes).requires_grad_(False)
+        self.teacher = nn.Parameter(self.prototypes.weight.detach().clone(), requires_grad=False)
         self.register_buffer("centre", torch.zeros(self._count))
 
     def teacher_temperature_at(self, epoch: float) -> float:
@@ -97,7 +96,7 @@ class DINO(Objective):
         group = world_group()
         with torch.autocast(device_type=online[0].device.type, enabled=False):
             with torch.no_grad():
-                scores = unit(torch.stack(list(target))) @ unit(self.teacher.weight).T  # [2, N, K]
+                scores = unit(torch.stack(list(target))) @ unit(self.teacher).T  # [2, N, K]
                 taught = ((scores - self.centre) / self.teacher_temperature_at(context.epoch)).softmax(-1)
                 entropy = global_mean(torch.special.entr(taught).sum(-1), group)
             prototypes = unit(self.prototypes.weight)
@@ -133,4 +132,4 @@ class DINO(Objective):
         """
         if momentum is None:
             raise ValueError("DINO needs a momentum encoder, which its teacher's prototypes follow")
-        self.teacher.weight.lerp_(self.prototypes.weight, 1.0 - momentum)
+        self.teacher.lerp_(self.prototypes.weight, 1.0 - momentum)

@@ -91,11 +91,11 @@ def test_dino(views, local):
     )
     objective.build(WIDTH, 0)
     objective.double()
-    objective.teacher.weight.add_(0.3)
+    objective.teacher.data.add_(0.3)
     loss = theirs.DINOLoss(6, center_momentum=0.8, student_temp=0.1).double()
     for step in range(3):  # the centre moves
         targets = [(view + step).detach().flip(0) for view in views[:2]]
-        scores = [unit(target) @ unit(objective.teacher.weight).T for target in targets]
+        scores = [unit(target) @ unit(objective.teacher).T for target in targets]
         predictions = [unit(view) @ unit(objective.prototypes.weight).T for view in views]
         expected = loss(scores, predictions, teacher_temp=2 / 32)
         same(objective(views, targets, Context(epoch=5.0))[0], expected, [*views, objective.prototypes.weight])

@@ -31,7 +31,7 @@ def test_against_a_loop(embeddings):
     objective = built(temperature=0.2, teacher_temperature=0.1, teacher_start=0.1, centre_momentum=0.7)
     centre = torch.zeros(6, dtype=torch.float64)
     for step in range(3):
-        student, teacher = (F.normalize(m.weight, dim=1).detach() for m in (objective.prototypes, objective.teacher))
+        student, teacher = (F.normalize(w, dim=1).detach() for w in (objective.prototypes.weight, objective.teacher))
         taught = [view + step for view in target]
         expected, seen = [], []
         for t, global_view in enumerate(taught):
@@ -49,23 +49,23 @@ def test_against_a_loop(embeddings):
         torch.testing.assert_close(objective.centre, centre, rtol=1e-12, atol=1e-12)
         with torch.no_grad():
             objective.prototypes.weight.add_(torch.randn_like(objective.prototypes.weight))
-        followed = 0.9 * objective.teacher.weight + 0.1 * objective.prototypes.weight
+        followed = 0.9 * objective.teacher + 0.1 * objective.prototypes.weight
         objective.after_step(0.9)
-        torch.testing.assert_close(objective.teacher.weight, followed, rtol=1e-12, atol=1e-12)
+        torch.testing.assert_close(objective.teacher, followed, rtol=1e-12, atol=1e-12)
 
 
 def test_the_teacher_starts_as_the_student_and_is_not_trained(embeddings):
     online, target = embeddings
     objective = built()
-    assert torch.equal(objective.teacher.weight, objective.prototypes.weight)
+    assert torch.equal(objective.teacher, objective.prototypes.weight)
     objective(online, target)[0].backward()
-    assert objective.teacher.weight.grad is None
-    assert not objective.teacher.weight.requires_grad
+    assert objective.teacher.grad is None
+    assert not objective.teacher.requires_grad
     objective.after_step(1.0)
     with torch.no_grad():
         objective.prototypes.weight.mul_(2)
     objective.after_step(0.0)
-    assert torch.equal(objective.teacher.weight, objective.prototypes.weight)
+    assert torch.equal(objective.teacher, objective.prototypes.weight)
 
 
 def test_the_length_of_prototypes_changes_nothing(embeddings):
@@ -95,7 +95,7 @@ def test_prototypes_stay_until_they_are_free(embeddings):
     before = objective.prototypes.weight.detach().clone()
     for epoch in (0.0, 1.4, 1.5):
         assert torch.equal(objective.prototypes.weight, before)
-        assert torch.equal(objective.teacher.weight, before)
+        assert torch.equal(objective.teacher, before)
         optimizer.zero_grad()
         objective(*embeddings)[0].backward()
         objective.before_step(epoch)
@@ -103,7 +103,7 @@ def test_prototypes_stay_until_they_are_free(embeddings):
         objective.after_step(0.5)
     moved = objective.prototypes.weight - before
     assert moved.abs().max() > 1e-3
-    torch.testing.assert_close(objective.teacher.weight - before, moved / 2)
+    torch.testing.assert_close(objective.teacher - before, moved / 2)
 
 
 def test_entropy_of_the_teacher(embeddings):
