@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from timm.optim import Lars
 from torch import nn
@@ -23,6 +24,7 @@ class LARS(Lars):
         momentum: momentum of SGD.
         weight_decay: L2 penalty of matrices and kernels.
         trust_coeff: eta, the trust coefficient of the layer-wise rate.
+        vector_lr: learning rate of vectors, as Barlow Twins has one; a schedule scales both alike. None: ``lr``.
     """
 
     def __init__(
@@ -32,13 +34,16 @@ class LARS(Lars):
         momentum: float = 0.9,
         weight_decay: float = 0.0,
         trust_coeff: float = 0.001,
+        vector_lr: float | None = None,
     ) -> None:
         everything = list(params)
-        groups = [
+        groups: list[dict[str, Any]] = [
             # timm adapts a group only with weight decay, unless told so
             {"params": [p for p in everything if p.ndim > 1], "always_adapt": True},
             {"params": [p for p in everything if p.ndim <= 1], "weight_decay": 0.0},
         ]
+        if vector_lr is not None:
+            groups[1]["lr"] = vector_lr
         super().__init__(
             [group for group in groups if group["params"]],
             lr=lr,

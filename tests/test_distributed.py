@@ -28,10 +28,12 @@ from lightning_renyicl.encoders import GIN, MLP, ResNet
 from lightning_renyicl.evaluation import OnlineProbe
 from lightning_renyicl.evaluation.features import in_order
 from lightning_renyicl.heads import MLPHead
+from lightning_renyicl.modules import TabularModule
 from lightning_renyicl.modules.steps import feature_std
 from lightning_renyicl.momentum import MomentumTarget
 from lightning_renyicl.mutual_information import MutualInformation
-from lightning_renyicl.objectives import CBYOL, CPC, MLCPC, RMLCPC, Context, CrossEntropy, Objective, functional
+from lightning_renyicl.objectives import CBYOL, CPC, MLCPC, RMLCPC, Context, CrossEntropy, Objective, SwAV, functional
+from lightning_renyicl.objectives.queue import rows_of_queues
 from tests.objectives.conftest import REPRESENTATIVES
 from tests.objectives.methods import METHODS
 
@@ -200,8 +202,27 @@ def everything(position: int, world: int) -> Iterator[tuple[str, dict[str, Tenso
     for name, row in METHODS.items():
         for views in row.views:
             yield f"{name}, {views=}, float64", method(name, views, position, world)
+    step, batch = small(METHODS["moco"].built(width=5), True, False, 2, torch.float64)
+    step._ddp_params_and_buffers_to_ignore = rows_of_queues(step)
+    wrapped = DistributedDataParallel(step) if world > 1 else step
+    yield "MoCo, DistributedDataParallel, float64", outcome(wrapped, batch, position, world, averaged=True)
+    yield "MoCo, its queue, float64", {"rows": step.objective.queue.rows}
     step, batch = small(CPC(), False, True, 3, torch.float64)
     yield "reversed ranks, float64", outcome(step, batch, world - 1 - position, world)
+
+
+def sent(position: int, world: int) -> list[str]:
+    """Buffers of a module that DistributedDataParallel sends before each step."""
+    torch.manual_seed(0)
+    module = TabularModule(
+        partial(MLP, widths=[4]),
+        in_features=6,
+        projector=partial(MLPHead, widths=[3], last_norm=True),
+        objective=SwAV(prototypes=4, queue=6),
+        optimizer=torch.optim.AdamW,
+    )
+    buffers = DistributedDataParallel(module).modules_buffers
+    return [name for name, buffer in module.named_buffers() if any(buffer is one for one in buffers)]
 
 
 def negatives(position: int, world: int) -> tuple[int, ...]:
@@ -266,6 +287,7 @@ def main(position: int, world: int, folder: Path) -> None:
         "steps": dict(everything(position, world)),
         "functions": {name: functional_outcome(name, position, world) for name in BOUNDS},
         "negatives": negatives(position, world),
+        "sent": sent(position, world),
         "information": information(position, world),
         "watched": watched(position, world),
         "far": far(position, world),
@@ -341,6 +363,7 @@ def test_processes_agree_with_one(world, alone, together, subtests):
         assert torch.equal(result["ordered"][1], places % 3)
         assert result["place"] == (position, world)
         assert result["gathered"].tolist() == [[float(other)] * 2 for other in range(world)]
+        assert [name.rpartition(".")[0] for name in result["sent"]] == ["projector.layers.1"] * 3
         assert result["negatives"] == (SAMPLES // world, 2, SAMPLES - 1)
 
 

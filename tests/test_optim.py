@@ -105,12 +105,13 @@ def test_negative_warmup():
 
 
 @pytest.mark.parametrize("weight_decay", [0.0, 0.1])
+@pytest.mark.parametrize("vector_lr", [None, 0.02])
 @pytest.mark.parametrize("shape", [(3, 4), (2, 3, 3, 3)], ids=["matrix", "kernel"])
-def test_lars_adapts_matrices_and_kernels_only(shape, weight_decay):
+def test_lars_adapts_matrices_and_kernels_only(shape, weight_decay, vector_lr):
     torch.manual_seed(0)
     layer = [nn.Parameter(torch.randn(shape)), nn.Parameter(torch.randn(3)), nn.Parameter(torch.randn(()))]
     lr, momentum, trust = 0.5, 0.9, 0.02
-    optimizer = LARS(iter(layer), lr, momentum, weight_decay, trust)
+    optimizer = LARS(iter(layer), lr, momentum, weight_decay, trust, vector_lr)
     expected = [p.detach().clone() for p in layer]
     speed = [torch.zeros_like(p) for p in expected]
     for _ in range(3):
@@ -125,7 +126,7 @@ def test_lars_adapts_matrices_and_kernels_only(shape, weight_decay):
                 ratio = trust * size / (gradient.norm() + weight_decay * size)
                 step = ratio * (gradient + weight_decay * expected[0])
             speed[i] = momentum * speed[i] + step
-            expected[i] = expected[i] - lr * speed[i]
+            expected[i] = expected[i] - (lr if i == 0 or vector_lr is None else vector_lr) * speed[i]
         torch.testing.assert_close([p.detach() for p in layer], expected, rtol=1e-5, atol=1e-6)
 
 
@@ -133,3 +134,11 @@ def test_lars_adapts_matrices_and_kernels_only(shape, weight_decay):
 def test_lars_leaves_out_an_empty_group(shapes):
     optimizer = LARS([nn.Parameter(torch.ones(shape)) for shape in shapes], 0.1)
     assert len(optimizer.param_groups) == 1
+
+
+@pytest.mark.parametrize("shapes", [[(2, 2)], [(3,)], [(2, 2), (3,)]], ids=["no vector", "no matrix", "both"])
+def test_lars_schedules_the_rate_of_vectors_too(shapes):
+    optimizer = LARS([nn.Parameter(torch.ones(shape)) for shape in shapes], 0.1, vector_lr=0.01)
+    schedule = WarmupCosine(optimizer, 10, 10, 0.4)
+    expected = [0.1 if len(shape) > 1 else 0.01 for shape in shapes]
+    assert schedule.get_last_lr() == pytest.approx([rate / 5 for rate in expected])

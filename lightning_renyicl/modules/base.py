@@ -16,6 +16,7 @@ from lightning_renyicl.modules.scheduled import OptimizerFactory, ScheduledModul
 from lightning_renyicl.modules.steps import feature_std, generator_of_batch, logs_now, weights_cast_once
 from lightning_renyicl.momentum import MomentumTarget
 from lightning_renyicl.objectives import Context, Objective
+from lightning_renyicl.objectives.queue import rows_of_queues
 
 HeadFactory = Callable[[int], Head]
 
@@ -68,6 +69,7 @@ class ContrastiveModule(ScheduledModule):
             raise ValueError(f"{type(objective).__name__} needs a momentum encoder: give model.momentum, such as 0.99")
         objective.build(width, num_classes)
         self.objective = objective
+        self._ddp_params_and_buffers_to_ignore = rows_of_queues(self)  # the same on every process, and large
         self.momentum_target = (
             None if momentum is None else MomentumTarget(backbone, self.projector, momentum, momentum_end)
         )
@@ -115,10 +117,7 @@ class ContrastiveModule(ScheduledModule):
         x, target = batch
         return {"features": self(x), "target": target}
 
-    test_step = validation_step
-
-    def predict_step(self, batch: tuple[Any, Tensor], batch_idx: int) -> dict[str, Tensor]:
-        return self.validation_step(batch, batch_idx)
+    test_step = predict_step = validation_step
 
     def configure_optimizers(self) -> Any:
         check_averages(self.objective, self.momentum_target is not None, self.dtype)

@@ -31,3 +31,18 @@ def check_views(online: Sequence[Tensor], target: Sequence[Tensor]) -> None:
     """Raises ValueError unless there are two or more online views and two targets."""
     if len(online) < 2 or len(target) != 2:
         raise ValueError(f"expected at least 2 online and exactly 2 target views, got {len(online)}, {len(target)}")
+
+
+def check_two_views(method: object, online: Sequence[Tensor], target: Sequence[Tensor]) -> None:
+    """Raises ValueError unless there are exactly two views.
+
+    Args:
+        method: the objective, whose class is named.
+        online: embeddings, one a view.
+        target: embeddings of the two global views.
+    """
+    check_views(online, target)
+    if len(online) > 2:
+        raise ValueError(
+            f"{type(method).__name__} compares two views, got {len(online)}: it has no use for local views"
+        )

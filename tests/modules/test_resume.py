@@ -96,7 +96,8 @@ def test_bit_equal_of_every_method(tmp_path, train, name):
     def parts():
         if name == "supervised":
             return {"objective": CrossEntropy(), "projector": NoHead, "num_classes": 4}
-        return METHODS[name].parts()
+        method = METHODS[name]
+        return {**method.parts(), "views": method.views[0], "optimizer": partial(torch.optim.AdamW, lr=method.rate)}
 
     module, _ = train(whole, "table", every_epoch, **parts())
     assert train(stopped, "table", every_epoch, kill=12, **parts()) is None

@@ -8,11 +8,12 @@ from functools import partial
 import numpy as np
 import pytest
 import torch
+from lightning.pytorch import Callback
 from torch import nn
 
 from lightning_renyicl.heads import MLPHead
 from lightning_renyicl.modules.steps import feature_std
-from lightning_renyicl.objectives import Objective
+from lightning_renyicl.objectives import DINO, Objective, SwAV
 
 DOMAINS = ["image", "table", "graph"]
 
@@ -165,6 +166,43 @@ def test_state_of_an_objective_that_is_not_finite_ends_the_training(build, fit):
     objective.register_buffer("centre", torch.full((2,), math.nan))
     with pytest.raises(ValueError, match="weights are not finite after epoch 1"):
         fit(build(objective=objective))
+
+
+def test_rows_of_queues_are_left_out_of_what_processes_send(build):
+    module, _ = build(objective=SwAV(prototypes=4, queue=6))
+    names = ["objective.queues.0.rows", "objective.queues.1.rows"]
+    assert module._ddp_params_and_buffers_to_ignore == names
+    assert all(module.get_buffer(name).shape == (6, 4) for name in names)
+    assert build(objective=SwAV(prototypes=4))[0]._ddp_params_and_buffers_to_ignore == []
+
+
+def test_prototypes_stay_for_the_first_epoch(build, fit):
+    pair = build(objective=SwAV(prototypes=4, freeze_epochs=1.0), samples=4 * 8)
+    before = pair[0].objective.prototypes.weight.detach().clone()
+    fit(pair, max_epochs=1)
+    assert torch.equal(pair[0].objective.prototypes.weight, before)
+    pair = build(objective=SwAV(prototypes=4, freeze_epochs=1.0), samples=4 * 8)
+    fit(pair, max_epochs=2)
+    weight = pair[0].objective.prototypes.weight
+    assert (weight - before).abs().max() > 1e-3
+    torch.testing.assert_close(weight.norm(dim=1), torch.ones(4))
+
+
+def test_the_teacher_follows_as_the_momentum_encoder_does(build, fit):
+    objective = DINO(prototypes=4, freeze_epochs=0.0)
+    pair = build(objective=objective, momentum=0.5, momentum_end=0.5, samples=4 * 8)
+    expected = objective.prototypes.weight.detach().clone()
+
+    def follow(optimizer, args, kwargs):
+        expected.lerp_(objective.prototypes.weight.detach(), 0.5)
+
+    class Watch(Callback):
+        def on_train_start(self, trainer, pl_module):
+            trainer.optimizers[0].register_step_post_hook(follow)
+
+    fit(pair, callbacks=[Watch()])
+    torch.testing.assert_close(objective.teacher, expected, rtol=0, atol=0)
+    assert not torch.equal(objective.teacher, objective.prototypes.weight)
 
 
 @pytest.mark.parametrize("widths", [[8], [4, 5]])

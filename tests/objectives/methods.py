@@ -18,16 +18,23 @@ from lightning_renyicl.heads import Predictor
 from lightning_renyicl.objectives import (
     BYOL,
     CBYOL,
+    CLSA,
     CPC,
+    DINO,
     HCL,
     JSD,
     MINE,
+    NNCLR,
     RINCE,
     RPC,
+    BarlowTwins,
     Context,
+    MoCo,
     MoCoV3,
     Objective,
     SupCon,
+    SwAV,
+    VICReg,
 )
 
 WIDTH, CLASSES = 4, 3
@@ -43,6 +50,8 @@ class Method:
         predictor: whether it is trained with a predictor.
         views: numbers of views that it is tested with.
         scale_free: whether the length of embeddings has no part in the loss.
+        differentiable: whether its gradient is that of its value. Not where what it reads with gradient is also held
+            fixed; the test of the method's own file then looks at its gradient.
         collapses: whether it is trained without negatives, so that equal embeddings are its danger.
         rate: learning rate of AdamW at which it learns eight samples.
         batch_norm: whether heads of its own have batch statistics, which are switched off where a batch is taken apart.
@@ -53,6 +62,7 @@ class Method:
     predictor: bool = False
     views: tuple[int, ...] = (2, 4)
     scale_free: bool = True
+    differentiable: bool = True
     collapses: bool = False
     rate: float = 0.01
     batch_norm: bool = False
@@ -111,6 +121,14 @@ def has_extra_state(module: torch.nn.Module) -> bool:
 
 
 METHODS: dict[str, Method] = {
+    "barlow_twins": Method(BarlowTwins, views=(2,), scale_free=False),
+    "clsa": Method(lambda: CLSA(queue=8), momentum=True, views=(3, 4), differentiable=False),
+    "dino": Method(lambda: DINO(prototypes=8), momentum=True, collapses=True),
+    "moco": Method(lambda: MoCo(queue=8), momentum=True),
+    "nnclr": Method(lambda: NNCLR(queue=8), predictor=True, views=(2,)),
+    "swav": Method(lambda: SwAV(prototypes=8), differentiable=False, collapses=True),
+    "swav_queue": Method(lambda: SwAV(prototypes=8, queue=9), differentiable=False, collapses=True),
+    "vicreg": Method(VICReg, views=(2,), scale_free=False),
     "simclr": Method(lambda: CPC(None, same_view=True), views=(2,)),
     "dcl": Method(lambda: CPC(0.0, same_view=True), views=(2,)),
     "moco_v3": Method(MoCoV3, momentum=True, predictor=True),

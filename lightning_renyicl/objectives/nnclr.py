@@ -1,0 +1,69 @@
+"""Contrast of nearest neighbours."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from lightning_renyicl.objectives.bounds import CPC
+from lightning_renyicl.objectives.embeddings import check_two_views, full_precision, unit
+from lightning_renyicl.objectives.objective import Context
+from lightning_renyicl.objectives.queue import Queue, check_queue
+
+
+class NNCLR(CPC):
+    r"""NNCLR's loss: InfoNCE of one view's nearest neighbour in a queue with the predictions of the other.
+
+    .. math:: -I_\mathrm{CPC}(\mathrm{NN}(z^{(1)}), q^{(2)}) - I_\mathrm{CPC}(\mathrm{NN}(z^{(2)}), q^{(1)})
+
+    Dwibedi et al. (2021), section 3, summed over both directions. The neighbours are anchors and get no gradient, the
+    predictions q of the whole batch are keys and do. The second view's targets z enter the queue after each step.
+
+    Args:
+        queue: number of embeddings in the queue, at least 1; at first they are random directions.
+        temperature: temperature tau of the cosine critic, a finite number above 0.
+
+    Raises:
+        ValueError: an argument out of range.
+    """
+
+    queue: Queue
+
+    def __init__(self, queue: int = 98304, temperature: float = 0.1) -> None:
+        super().__init__(None, temperature=temperature)
+        check_queue(queue, least=1)
+        self._length = queue
+
+    def build(self, width: int, num_classes: int) -> None:
+        """Makes the queue.
+
+        Args:
+            width: number D of numbers in an embedding.
+            num_classes: number of labels; they are not used.
+        """
+        self.queue = Queue(self._length, width)
+
+    @torch.no_grad()
+    def nearest(self, x: Tensor) -> Tensor:
+        """The row of the queue that is nearest to each embedding.
+
+        Shapes: ``[N, D]`` to the same.
+        """
+        with torch.autocast(device_type=x.device.type, enabled=False):
+            rows = full_precision(self.queue.rows)
+            return rows[(unit(x) @ rows.T).argmax(1)]
+
+    def forward(
+        self, online: Sequence[Tensor], target: Sequence[Tensor], context: Context = Context()
+    ) -> tuple[Tensor, dict[str, Tensor]]:
+        """The sum of both directions; see :meth:`CosineCritic.forward`.
+
+        Raises:
+            ValueError: a number of views other than two.
+        """
+        check_two_views(self, online, target)
+        loss, logs = super().forward([self.nearest(view) for view in target], online, context)
+        self.queue.push(target[1])
+        return loss, logs

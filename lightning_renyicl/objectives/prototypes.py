@@ -1,0 +1,61 @@
+"""Prototypes on the sphere, and their even assignment to a batch."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from lightning_renyicl.distributed import Group, gather
+from lightning_renyicl.objectives.embeddings import unit
+
+
+class Prototypes(nn.Linear):
+    """Directions of which an embedding's cosines are its scores, in the parameter ``weight [K, D]``.
+
+    Its rows have length 1; gradients are those of free rows, so :meth:`renormalise` follows each step.
+
+    Args:
+        count: number K of prototypes.
+        width: number D of numbers in an embedding.
+    """
+
+    def __init__(self, count: int, width: int) -> None:
+        super().__init__(width, count, bias=False)
+        self.renormalise()
+
+    def forward(self, z: Tensor) -> Tensor:
+        """Scores of embeddings of any length.
+
+        Shapes: ``[N, D]`` to ``[N, K]``.
+        """
+        return super().forward(unit(z))
+
+    @torch.no_grad()
+    def renormalise(self) -> None:
+        """Gives each row length 1."""
+        self.weight.copy_(unit(self.weight))
+
+
+@torch.no_grad()
+def sinkhorn(scores: Tensor, epsilon: float, iterations: int, group: Group) -> Tensor:
+    r"""Assigns each sample to prototypes so that all prototypes get about the same share of the global batch.
+
+    .. math:: Q = \mathrm{diag}(u)\, e^{S / \epsilon}\, \mathrm{diag}(v)
+
+    Cuturi (2013) as in SwAV (Caron et al., 2020), in log space. Each iteration makes the shares of prototypes equal,
+    then each sample's sum 1, which is exact at the end; the shares are as far as the iterations have come.
+
+    Args:
+        scores: scores S of this process's samples, ``[N, K]``; processes may have different N.
+        epsilon: the smaller, the more an assignment is of one prototype; above 0.
+        iterations: how often; at least 1.
+        group: process group; None leaves this process alone.
+
+    Returns:
+        Assignments ``[N, K]`` without gradient, of sum 1 for each sample.
+    """
+    logits = scores / epsilon
+    for _ in range(iterations):
+        shares = gather(logits.logsumexp(0), group).logsumexp(0)  # [K]
+        logits = (logits - shares).log_softmax(1)
+    return logits.exp()
