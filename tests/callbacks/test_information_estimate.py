@@ -171,9 +171,8 @@ class Distance(Objective):
         return (online[0] - target[1]).square().mean(), {}
 
 
-@pytest.mark.parametrize(("objective", "name"), [(Distance(), "Distance"), (None, "NoneType")])
-def test_objectives_without_a_critic(make, quiet_trainer, objective, name):
+def test_objectives_without_a_critic(make, quiet_trainer):
     module, data = make()
-    module.objective = objective
-    with pytest.raises(ValueError, match=f"{name} has none$"):
+    module.objective = Distance()
+    with pytest.raises(ValueError, match=r"Distance has none$"):
         quiet_trainer(callbacks=[InformationEstimate()]).fit(module, data)
