@@ -31,6 +31,7 @@ from lightning_renyicl.objectives import RMLCPC
 from tests.benchmarks.timing import CPU, compare
 
 Build = Callable[[], tuple[ContrastiveModule, InMemoryDataModule]]
+Loss = Callable[[ContrastiveModule, list[Tensor], list[Tensor]], Tensor]
 
 NORMALIZE = Normalize([0.5] * 3, [0.25] * 3)
 HARD = Compose(
@@ -79,8 +80,17 @@ def epoch_against_floor(
     precision: Literal["32-true", "bf16-mixed"],
     n: int,
     device: torch.device = CPU,
+    loss: Loss = lambda module, online, targets: module.objective(online, targets)[0],
 ) -> dict[str, Any]:
-    """An epoch through the Trainer with a probe, and the same steps in a bare loop on augmented tensors."""
+    """An epoch through the Trainer with a probe, and the same steps in a bare loop on augmented tensors.
+
+    Args:
+        build: makes module and data.
+        precision: the trainer's.
+        n: how often each is timed.
+        device: where.
+        loss: the bare loop's, from module, online and target embeddings.
+    """
     seed_everything(0, verbose=False)
     module, data = build()
     trainer = Trainer(
@@ -101,17 +111,18 @@ def epoch_against_floor(
     batches: list[tuple[list[Tensor], Tensor]] = [
         data.train_batch(index.to(device)) for index in data.train_dataloader()
     ]
-    optimizer = torch.optim.SGD(module.parameters(), lr=0.01, momentum=0.9)
+    optimizer = torch.optim.SGD([p for p in module.parameters() if p.requires_grad], lr=0.01, momentum=0.9)
     target_network = module.momentum_target
 
     def bare() -> None:
         for views, _ in batches:
             with torch.autocast(device.type, torch.bfloat16, enabled=precision == "bf16-mixed"):
-                online = [module.projector(module.backbone(view)) for view in views]
-                targets = online if target_network is None else [target_network(view) for view in views]
-                loss, _ = module.objective(online, targets)
+                projections = [module.projector(module.backbone(view)) for view in views]
+                online = projections if module.predictor is None else [module.predictor(z) for z in projections]
+                targets = projections if target_network is None else [target_network(view) for view in views]
+                value = loss(module, online, targets)
             optimizer.zero_grad()
-            loss.backward()
+            value.backward()
             optimizer.step()
             if target_network is not None:
                 target_network.update(module.backbone, module.projector, 0.99)
