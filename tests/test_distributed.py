@@ -32,10 +32,21 @@ from lightning_renyicl.modules import TabularModule
 from lightning_renyicl.modules.steps import feature_std
 from lightning_renyicl.momentum import MomentumTarget
 from lightning_renyicl.mutual_information import MutualInformation
-from lightning_renyicl.objectives import CBYOL, CPC, MLCPC, RMLCPC, Context, CrossEntropy, Objective, SwAV, functional
+from lightning_renyicl.objectives import (
+    CBYOL,
+    CPC,
+    MLCPC,
+    RMLCPC,
+    Context,
+    CrossEntropy,
+    Inputs,
+    Objective,
+    SwAV,
+    functional,
+)
 from lightning_renyicl.objectives.queue import rows_of_queues
 from tests.objectives.conftest import REPRESENTATIVES
-from tests.objectives.methods import METHODS
+from tests.objectives.methods import TRAINED
 
 SAMPLES = 32
 WORLDS = (2, 4)
@@ -77,7 +88,8 @@ class LabelledStep(Step):
 
     def forward(self, views: list, context: Context | None = None) -> tuple[Tensor, dict[str, Tensor]]:
         *views, labels = views
-        return super().forward(views, Context(labels, epoch=20.0))
+        views = [view.detach().requires_grad_(self.objective.reads_inputs) for view in views]
+        return super().forward(views, Context(labels, epoch=20.0, inputs=tuple(map(Inputs, views))))
 
 
 def supervised(unknown: int) -> tuple[LabelledStep, list[Tensor]]:
@@ -167,7 +179,7 @@ REAL = ["image", "table", "graph"]
 
 def method(name: str, views: int, position: int, world: int) -> dict[str, Tensor]:
     """A step of a method, and what it keeps after that, when there have been two before."""
-    row = METHODS[name]
+    row = TRAINED[name]
     objective = row.built(width=5)
     if isinstance(objective, CBYOL):  # every process draws its own codes: here none is random
         objective.code.forward = lambda mean, generator: (0.9 * mean, mean.new_full(mean.shape[:-1], 0.9))
@@ -175,7 +187,7 @@ def method(name: str, views: int, position: int, world: int) -> dict[str, Tensor
     labels = torch.arange(SAMPLES) % 3
     labels[:2] = -1
     for factor in (2, -1):
-        with torch.no_grad():
+        with torch.set_grad_enabled(objective.reads_inputs):
             step([slice_of(view, position, world) for view in (*(factor * view for view in first), labels)])
         objective.after_step(0.9 if row.momentum else None)
     found = outcome(step, [*first, labels], position, world)
@@ -199,10 +211,10 @@ def everything(position: int, world: int) -> Iterator[tuple[str, dict[str, Tenso
     step, batch = supervised(3)
     wrapped = DistributedDataParallel(step) if world > 1 else step
     yield "CrossEntropy, DistributedDataParallel, float64", outcome(wrapped, batch, position, world, averaged=True)
-    for name, row in METHODS.items():
+    for name, row in TRAINED.items():
         for views in row.views:
             yield f"{name}, {views=}, float64", method(name, views, position, world)
-    step, batch = small(METHODS["moco"].built(width=5), True, False, 2, torch.float64)
+    step, batch = small(TRAINED["moco"].built(width=5), True, False, 2, torch.float64)
     step._ddp_params_and_buffers_to_ignore = rows_of_queues(step)
     wrapped = DistributedDataParallel(step) if world > 1 else step
     yield "MoCo, DistributedDataParallel, float64", outcome(wrapped, batch, position, world, averaged=True)

@@ -11,11 +11,12 @@ from torch.optim import Optimizer
 
 from lightning_renyicl.encoders import Backbone
 from lightning_renyicl.heads import Head
-from lightning_renyicl.modules.checks import check_averages, check_finite, check_views
+from lightning_renyicl.modules.checks import check_averages, check_views
+from lightning_renyicl.modules.divergence import Divergence
 from lightning_renyicl.modules.scheduled import OptimizerFactory, ScheduledModule, SchedulerFactory
 from lightning_renyicl.modules.steps import feature_std, generator_of_batch, logs_now, weights_cast_once
 from lightning_renyicl.momentum import MomentumTarget
-from lightning_renyicl.objectives import Context, Objective
+from lightning_renyicl.objectives import Context, Inputs, Objective
 from lightning_renyicl.objectives.queue import rows_of_queues
 
 HeadFactory = Callable[[int], Head]
@@ -73,8 +74,8 @@ class ContrastiveModule(ScheduledModule):
         self.momentum_target = (
             None if momentum is None else MomentumTarget(backbone, self.projector, momentum, momentum_end)
         )
-        self._loss: Tensor | None = None  # of the last training step
-        self._learns: Tensor | None = None  # whether any loss of the epoch is finite
+        self.counts_steps |= momentum is not None
+        self._divergence = Divergence()
 
     def forward(self, x: Any) -> Tensor:
         """The representation ``[N, num_features]``: what probes, ``predict`` and export see."""
@@ -87,8 +88,16 @@ class ContrastiveModule(ScheduledModule):
         if stage == "fit":
             check_views(self.trainer, self.objective)
 
+    def with_inputs(self, view: Any) -> tuple[Any, Inputs]:
+        """A view whose numbers take gradients, and these numbers."""
+        x = view.detach().requires_grad_()
+        return x, Inputs(x)
+
     def compute(self, views: list[Any], labels: Tensor) -> tuple[Tensor, dict[str, Tensor], Tensor]:
         """The loss of a batch, what the objective says of it, and the features of the first view with gradient."""
+        inputs: tuple[Inputs, ...] = ()
+        if self.objective.reads_inputs:
+            views, inputs = zip(*map(self.with_inputs, views), strict=True)  # type: ignore[assignment]
         with weights_cast_once(self.device.type):
             features = [self(view) for view in views]
             projections = [self.projector(f) for f in features]
@@ -98,18 +107,16 @@ class ContrastiveModule(ScheduledModule):
         else:
             targets = [self.momentum_target(view) for view in views[:2]]
         generator = generator_of_batch(self) if self.objective.draws else None
-        loss, logs = self.objective(online, targets, context=Context(labels, self.epochs_done(), generator))
+        loss, logs = self.objective(online, targets, context=Context(labels, self.epochs_done(), generator, inputs))
         return loss, logs, features[0]
 
     def training_step(self, batch: tuple[list[Any], Tensor], batch_idx: int) -> dict[str, Tensor]:
         views, target = batch
         loss, logs, features = self.compute(views, target)
         first = features.detach()
-        self._loss = loss.detach()
-        finite = self._loss.isfinite()
-        self._learns = finite if self._learns is None else self._learns | finite
+        self._divergence.note(loss.detach())
         if logs_now(self):
-            logs = {**logs, "feature_std": feature_std(first), "loss": self._loss}
+            logs = {**logs, "feature_std": feature_std(first), "loss": loss.detach()}
             self.log_dict({f"train/{name}": value for name, value in logs.items()}, batch_size=len(target))
         return {"loss": loss, "features": first, "target": target}
 
@@ -123,22 +130,15 @@ class ContrastiveModule(ScheduledModule):
         check_averages(self.objective, self.momentum_target is not None, self.dtype)
         return super().configure_optimizers()
 
-    @property
-    def counts_steps(self) -> bool:
-        return super().counts_steps or self.momentum_target is not None
-
     def on_before_optimizer_step(self, optimizer: Optimizer) -> None:
         self.objective.before_step(self.epochs_done())
 
     def on_train_epoch_start(self) -> None:
-        self._learns = None
+        self._divergence.start()
 
     def on_train_epoch_end(self) -> None:
         """Stops a run that has diverged before its checkpoint replaces the last good one."""
-        if self._loss is None or self._learns is None:
-            return
-        state = [*self.parameters(), *self.objective.buffers()]
-        check_finite(self.trainer.current_epoch + 1, self._loss, self._learns, state)
+        self._divergence.check(self.trainer.current_epoch + 1, [*self.parameters(), *self.objective.buffers()])
 
     def after_step(self) -> None:
         coefficient = None

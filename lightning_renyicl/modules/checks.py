@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
@@ -10,7 +9,6 @@ import torch
 from lightning.pytorch import Callback, Trainer
 from lightning.pytorch.callbacks import BatchSizeFinder, GradientAccumulationScheduler, LearningRateFinder
 from lightning.pytorch.strategies import DeepSpeedStrategy, FSDPStrategy, ModelParallelStrategy
-from torch import Tensor
 
 from lightning_renyicl.objectives import Objective
 
@@ -86,21 +84,3 @@ def check_averages(objective: Objective, momentum: bool, precision: Any) -> None
             (type(objective).__name__, "another objective") if moved else ("the momentum encoder", "momentum null")
         )
         raise ValueError(f"the average of {average} stands still in {precision}: use a mixed precision or {remedy}")
-
-
-def check_finite(epoch: int, loss: Tensor, learns: Tensor, state: Iterable[Tensor]) -> None:
-    """Raises ValueError for a training that has diverged.
-
-    Args:
-        epoch: how many epochs are done.
-        loss: loss of the last step.
-        learns: whether any loss of the epoch was finite; a gradient scaler skips single steps of those that weren't.
-        state: weights, and what the objective keeps.
-    """
-    finite = torch.stack([learns, *(tensor.isfinite().all() for tensor in state)])
-    if not finite.all():
-        what = "weights are not finite" if finite[0] else "no loss is finite"
-        raise ValueError(
-            f"{what} after epoch {epoch}, the last loss is {loss.item():.4g}: lower the learning rate, and look at "
-            "train/feature_std, which falls towards 0 when features collapse"
-        )

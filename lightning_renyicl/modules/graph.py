@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from typing import Any
 
 from torch import Tensor
@@ -10,6 +11,7 @@ from torch import Tensor
 from lightning_renyicl.encoders import Backbone
 from lightning_renyicl.modules.base import ContrastiveModule
 from lightning_renyicl.modules.steps import logs_now
+from lightning_renyicl.objectives import Inputs
 
 
 class GraphModule(ContrastiveModule):
@@ -26,6 +28,11 @@ class GraphModule(ContrastiveModule):
 
     def __init__(self, backbone: Callable[[int], Backbone], in_features: int, **shared: Any) -> None:
         super().__init__(backbone(in_features), **shared)
+
+    def with_inputs(self, view: Any) -> tuple[Any, Inputs]:
+        graphs = copy(view)
+        graphs.x = view.x.detach().requires_grad_()
+        return graphs, Inputs(graphs.x, view.batch)
 
     def training_step(self, batch: tuple[list[Any], Tensor], batch_idx: int) -> dict[str, Tensor]:
         outputs = super().training_step(batch, batch_idx)

@@ -34,11 +34,8 @@ class ScheduledModule(StoredModule):
         check_scheduler(scheduler)
         self._optimizer = optimizer
         self._scheduler = scheduler
-
-    @property
-    def counts_steps(self) -> bool:
+        self.counts_steps = scheduler is not None
         """Whether anything depends on the length of the training."""
-        return self._scheduler is not None
 
     def configure_optimizers(self) -> Any:
         optimizer = self._optimizer([p for p in self.parameters() if p.requires_grad])

@@ -14,12 +14,13 @@ from lightning_renyicl.objectives.mine import MINE
 from lightning_renyicl.objectives.moco import MoCo
 from lightning_renyicl.objectives.moco_v3 import MoCoV3
 from lightning_renyicl.objectives.nnclr import NNCLR
-from lightning_renyicl.objectives.objective import Context, Objective
+from lightning_renyicl.objectives.objective import Context, Inputs, Objective
 from lightning_renyicl.objectives.rince import RINCE
 from lightning_renyicl.objectives.rpc import RPC
 from lightning_renyicl.objectives.supcon import SupCon
 from lightning_renyicl.objectives.swav import SwAV
 from lightning_renyicl.objectives.vicreg import VICReg
+from lightning_renyicl.objectives.wpc import WPC
 
 __all__ = [
     "BYOL",
@@ -37,10 +38,12 @@ __all__ = [
     "RINCE",
     "RMLCPC",
     "RPC",
+    "WPC",
     "BarlowTwins",
     "Context",
     "CosineCritic",
     "CrossEntropy",
+    "Inputs",
     "MoCo",
     "MoCoV3",
     "Objective",

@@ -9,6 +9,19 @@ from torch import Generator, Tensor, nn
 
 
 @dataclass(frozen=True)
+class Inputs:
+    """The numbers that the network reads of one view.
+
+    Attributes:
+        values: numbers with gradient, ``[N, ...]``, or of the nodes of N graphs ``[M, F]``.
+        owner: sample of each row of ``values``, ``[M]``; None: row i is sample i.
+    """
+
+    values: Tensor
+    owner: Tensor | None = None
+
+
+@dataclass(frozen=True)
 class Context:
     """What a method may need of a batch beside its embeddings.
 
@@ -17,11 +30,13 @@ class Context:
         epoch: epochs that the training has behind it, optimizer steps by steps an epoch; a resumed run goes on.
         generator: random numbers of this batch and process, on the embeddings' device, for objectives that draw; None:
             torch's own.
+        inputs: what the network reads of each view, for objectives with ``reads_inputs``; else nothing.
     """
 
     labels: Tensor | None = None
     epoch: float = 0.0
     generator: Generator | None = None
+    inputs: tuple[Inputs, ...] = ()
 
 
 class Objective(nn.Module):
@@ -33,6 +48,8 @@ class Objective(nn.Module):
 
     views = 2
     """The least number of views."""
+    reads_inputs = False
+    """Whether it needs gradients with respect to what the network reads."""
     draws = False
     """Whether it needs random numbers."""
     needs_momentum = False

@@ -13,7 +13,7 @@ from datamodules.augmentations import Identity
 from lightning_renyicl.encoders import MLP
 from lightning_renyicl.heads import MLPHead
 from lightning_renyicl.modules import TabularModule
-from tests.objectives.methods import METHODS
+from tests.objectives.methods import TRAINED
 
 
 class Losses(Callback):
@@ -27,9 +27,9 @@ class Losses(Callback):
         self.spread.append(trainer.callback_metrics["train/feature_std"].item())
 
 
-@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize("name", TRAINED)
 def test_eight_samples_are_learnt(fit, name):
-    method = METHODS[name]
+    method = TRAINED[name]
     seed_everything(0, verbose=False)
     views = [Identity()] * method.views[0]  # so that nothing but the method changes the loss
     data = FakeTable(views, batch_size=8, num_samples=32, in_features=6)

@@ -15,7 +15,7 @@ from lightning_renyicl.evaluation import OnlineProbe
 from lightning_renyicl.heads import MLPHead, NoHead
 from lightning_renyicl.objectives import CrossEntropy
 from lightning_renyicl.runs.logger import ContinuedCSVLogger
-from tests.objectives.methods import METHODS
+from tests.objectives.methods import TRAINED
 
 
 class Killed(Exception):
@@ -89,14 +89,14 @@ def test_bit_equal_from_within_a_batch(tmp_path, train, domain, step):
     assert ends[1]["global_step"] == ends[0]["global_step"] == 20
 
 
-@pytest.mark.parametrize("name", ["supervised", *METHODS])
+@pytest.mark.parametrize("name", ["supervised", *TRAINED])
 def test_bit_equal_of_every_method(tmp_path, train, name):
     whole, stopped = tmp_path / "whole", tmp_path / "stopped"
 
     def parts():
         if name == "supervised":
             return {"objective": CrossEntropy(), "projector": NoHead, "num_classes": 4}
-        method = METHODS[name]
+        method = TRAINED[name]
         return {**method.parts(), "views": method.views[0], "optimizer": partial(torch.optim.AdamW, lr=method.rate)}
 
     module, _ = train(whole, "table", every_epoch, **parts())

@@ -27,6 +27,7 @@ from lightning_renyicl.objectives import (
     NNCLR,
     RINCE,
     RPC,
+    WPC,
     BarlowTwins,
     Context,
     MoCo,
@@ -144,3 +145,6 @@ METHODS: dict[str, Method] = {
     "rince": Method(RINCE),
     "rpc": Method(lambda: RPC(0.1, 0.01, 1.0, temperature=2.0, same_view=True), views=(2,), scale_free=False),
 }
+
+TRAINED: dict[str, Method] = {**METHODS, "wpc": Method(WPC, views=(2, 3))}
+"""Every method, one of which needs more than embeddings."""
