@@ -43,6 +43,10 @@ BELOW = {
     "pairs": ["gaussian_mi.yaml"],
     "own": ["own_table.yaml"],
     "few_labels": ["own_table.yaml"],
+    "imagenet_infomin": ["imagenet100_base.yaml"],
+    "cifar10_infomin": ["cifar10_base.yaml"],
+    "imagenet_clsa": ["imagenet100_base.yaml"],
+    "cifar10_clsa": ["cifar10_base.yaml"],
     "imagenet_smoke": ["imagenet100_base.yaml", "scale/image/smoke.yaml"],
 }
 """What an overlay is for, by its name or that of its folder."""

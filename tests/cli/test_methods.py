@@ -47,6 +47,15 @@ def test_every_domain(command, tmp_path, name, domain):
     assert all(tensor.isfinite().all() for tensor in stored["state_dict"].values())
 
 
+@pytest.mark.parametrize("name", ["infomin", "clsa"])
+def test_views_of_their_own(command, tmp_path, name):
+    names = ["cifar10_base", f"methods/{name}", f"augmentations/cifar10_{name}", "scale/methods/moco_v2", "scale/smoke"]
+    outcome = command("fit", *overlays(*names, "scale/image/smoke"), "--trainer.accelerator=cpu")
+    assert outcome.code == 0, outcome.err
+    (run,) = (tmp_path / "runs").glob("*/seed0")
+    assert json.loads((run / "result.json").read_text())["metrics"]["online_probe/top1"] >= 0
+
+
 def test_a_method_of_rows_is_refused_for_images(command):
     outcome = command("fit", *overlays("digits_image_hard", "methods/scarf", "scale/smoke"))
     assert outcome.code == 2
