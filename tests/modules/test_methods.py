@@ -43,7 +43,7 @@ def test_eight_samples_are_learnt(fit, name):
         **method.parts(),
     )
     seen = Losses()
-    fit((module, data), max_epochs=80, callbacks=[seen])
+    fit((module, data), max_epochs=30, callbacks=[seen])
     assert seen.losses[-1] < seen.losses[1]  # in the first step a momentum encoder is the same network still
     if method.collapses:
         assert min(seen.spread) > 0.2

@@ -89,7 +89,13 @@ def test_bit_equal_from_within_a_batch(tmp_path, train, domain, step):
     assert ends[1]["global_step"] == ends[0]["global_step"] == 20
 
 
-@pytest.mark.parametrize("name", ["supervised", *TRAINED])
+STATEFUL = ("supervised", "cbyol", "dino", "mine", "moco", "swav_queue")
+"""Methods that keep or draw something, which the quick suite resumes; the others are functions of a batch."""
+
+
+@pytest.mark.parametrize(
+    "name", [*STATEFUL, *(pytest.param(name, marks=pytest.mark.slow) for name in TRAINED if name not in STATEFUL)]
+)
 def test_bit_equal_of_every_method(tmp_path, train, name):
     whole, stopped = tmp_path / "whole", tmp_path / "stopped"
 
