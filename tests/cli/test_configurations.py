@@ -54,7 +54,7 @@ PATHS = sorted(path for path in CONFIGS.rglob("*.yaml") if path.parent.name != "
 PUBLIC = {path.stem for path in (CONFIGS / "own").iterdir() if "data/" in path.read_text()}
 """Public data as a user's own files, which a test of real data trains on."""
 UNTRAINED = [
-    pytest.param(path, marks=pytest.mark.slow) if path.parent.name == "grids" else path
+    pytest.param(path, marks=pytest.mark.slow) if path.parent.name in ("grids", "augmentations") else path
     for path in PATHS
     if path.stem not in IMAGES and path.parent.name != "objectives" and path.stem not in PUBLIC
 ]
