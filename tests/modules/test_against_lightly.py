@@ -1,8 +1,8 @@
 """Six optimizer steps with lightly's heads, losses and averages give the weights that a trainer gives our module.
 
-Its losses of two directions are means, ours are sums: its rate is as much higher. Of its heads goes what ours leave out:
-the last layer's bias, and in DINO's GELU. The momentum encoder moves after the step, as in the papers; in lightly's examples
-before it, at the next step's coefficient.
+Its losses are means over two directions where ours are sums, so its rate is as much higher. Its heads lose what ours
+leave out: biases of last layers, an affine last BatchNorm, GELU. Its average moves after the step, as in the papers; in
+its examples it moves before the next one, by that step's coefficient.
 """
 
 from __future__ import annotations
@@ -100,10 +100,9 @@ def same(*pairs):
         torch.testing.assert_close(found, expected, rtol=0, atol=1e-8)
 
 
-def follow(step, *pairs):
-    """lightly's average of the weights of each pair's first in the second, at this step's coefficient."""
-    for online, average in pairs:
-        update_momentum(online, average, m=cosine_schedule(step, STEPS, MOMENTUM, 1.0))
+def follow(step, online, average):
+    """Moves the average by lightly's schedule and function."""
+    update_momentum(online, average, m=cosine_schedule(step, STEPS, MOMENTUM, 1.0))
 
 
 def test_byol(train, batches):
@@ -120,7 +119,7 @@ def test_byol(train, batches):
         return 0.5 * (criterion(p0, z1) + criterion(p1, z0))
 
     online = nn.ModuleList([body, projector])
-    descend([online, predictor], batches, loss_of, 4 * RATE, after_step=lambda step: follow(step, (online, average)))
+    descend([online, predictor], batches, loss_of, 4 * RATE, after_step=lambda step: follow(step, online, average))
     same(*zip([module.backbone, module.projector, module.predictor], [body, projector, predictor], strict=True))
     same((module.momentum_target, average))
 
@@ -191,7 +190,7 @@ def test_dino(train, batches):
         batches,
         lambda views, step: criterion([teacher(x) for x in views[:2]], [student(x) for x in views], teacher_temp=0.05),
         before_step=lambda step: head.cancel_last_layer_gradients(2 * step // STEPS),
-        after_step=lambda step: follow(step, (student, teacher)),
+        after_step=lambda step: follow(step, student, teacher),
     )
     target, objective = module.momentum_target.network, module.objective
     same((module.backbone, body), (module.projector.layers, head.layers))
@@ -201,7 +200,7 @@ def test_dino(train, batches):
 
 
 def test_nnclr(train, batches):
-    """lightly's loss has negatives in the neighbours' own view as well, the paper's has none: torch's is taken."""
+    """The loss is torch's: lightly's has negatives in the neighbours' own view as well, the paper's has none."""
     queue, tau = 3 * SAMPLES, 0.3
     projector = partial(MLPHead, widths=[HIDDEN, HIDDEN, WIDTH], last_norm=True)
     module, start = train(NNCLR(queue, tau), projector, partial(Predictor, hidden=HIDDEN))
