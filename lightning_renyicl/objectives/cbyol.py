@@ -65,7 +65,7 @@ class CBYOL(Objective):
         """Makes the heads and the table that codes are drawn by; see :meth:`Objective.build`.
 
         Raises:
-            ValueError: embeddings of fewer than three numbers.
+            ValueError: embeddings of fewer than three numbers, or a hidden layer without units.
         """
         self.code = VonMisesFisher(width, self.kappa_e)
         self.encoder: Head = Predictor(width, self.hidden)
