@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from lightning_renyicl.distributed import Group, all_reduce_sum, global_mean, world_group, world_size
 from lightning_renyicl.objectives.embeddings import check_views, unit
 from lightning_renyicl.objectives.objective import Context, Objective
+from lightning_renyicl.objectives.prototypes import of_other_views
 
 
 class DINO(Objective):
@@ -101,8 +102,7 @@ class DINO(Objective):
                 entropy = global_mean(torch.special.entr(taught).sum(-1), group)
             prototypes = unit(self.prototypes.weight)
             terms = []
-            for v, view in enumerate(online):
-                others = torch.stack([p for t, p in enumerate(taught.unbind()) if t != v]).sum(0)  # [N, K]
+            for view, others in zip(online, of_other_views(taught.unbind(), len(online)), strict=True):
                 terms.append((others * (unit(view) @ prototypes.T / self.temperature).log_softmax(1)).sum(1))
             loss = -global_mean(torch.stack(terms).sum(0), group) / (2 * (len(online) - 1))
             self._move_centre(scores.mean((0, 1)), group)
