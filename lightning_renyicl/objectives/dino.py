@@ -15,7 +15,7 @@ from lightning_renyicl.objectives.prototypes import of_other_views
 
 
 class DINO(Objective):
-    r"""DINO's loss: each view's distribution over prototypes is that of the momentum encoder for a global view.
+    r"""DINO's loss: each view's distribution over prototypes should match the momentum encoder's for a global view.
 
     .. math:: -\mathrm{mean}_{i,\, t,\, v \neq t} \sum_k \mathrm{softmax}((\bar s_i^{(t)} - c) / \tau_t)_k
               \log \mathrm{softmax}(s_i^{(v)} / \tau_s)_k
@@ -29,7 +29,7 @@ class DINO(Objective):
         prototypes: number K of prototypes, at least 2.
         temperature: temperature tau_s of the student, a finite number above 0.
         teacher_temperature: temperature tau_t of the teacher after its warm-up, a finite number above 0.
-        teacher_start: temperature tau_t at the beginning, from which it goes in a straight line.
+        teacher_start: temperature tau_t at the beginning of its linear warm-up, a finite number above 0.
         warmup_epochs: epochs for which the teacher's temperature warms up, a finite number of at least 0.
         centre_momentum: share of the centre that remains in each step, in [0, 1].
         freeze_epochs: epochs for which prototypes keep their first values, at least 0.

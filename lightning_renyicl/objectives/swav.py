@@ -25,7 +25,7 @@ class SwAV(Objective):
 
     Args:
         prototypes: number K of prototypes, at least 2.
-        epsilon: entropy of the assignment, a finite number above 0.
+        epsilon: weight of the assignment's entropy, a finite number above 0; the smaller, the harder the assignment.
         iterations: iterations of :func:`sinkhorn`, at least 1.
         temperature: temperature tau of the predictions, a finite number above 0.
         queue: number of earlier embeddings of either global view that are assigned with the batch, at least 0; for
