@@ -17,7 +17,7 @@ from datamodules.pairs import GaussianPairs
 from lightning_renyicl.callbacks import InformationEstimate, ResultJson
 from lightning_renyicl.modules import CriticModule
 from lightning_renyicl.mutual_information import JointCritic
-from lightning_renyicl.objectives import CPC, HCL, JSD, MLCPC, RINCE, RPC, MoCo, Objective, Renyi
+from lightning_renyicl.objectives import CPC, HCL, JSD, MLCPC, NNCLR, RINCE, RPC, MoCo, Objective, Renyi
 
 
 class Views:
@@ -107,6 +107,14 @@ def test_objectives_whose_best_critic_is_not_known(make, quiet_trainer, objectiv
     with pytest.raises(
         ValueError, match=f"a critic that {type(objective).__name__} trains, as its optimum is not known"
     ):
+        quiet_trainer(callbacks=[InformationEstimate()]).fit(module, data)
+
+
+def test_a_critic_of_neighbours_and_not_of_two_views(make, quiet_trainer):
+    module, data = make()
+    module.objective = NNCLR(queue=24)
+    module.objective.build(8, 0)
+    with pytest.raises(ValueError, match="NNCLR trains, as it scores a view with neighbours of the other"):
         quiet_trainer(callbacks=[InformationEstimate()]).fit(module, data)
 
 
