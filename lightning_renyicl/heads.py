@@ -75,8 +75,10 @@ class Predictor(MLPHead):
         hidden: width of the hidden layer.
 
     Raises:
-        ValueError: a width below 1.
+        ValueError: a hidden layer without units.
     """
 
     def __init__(self, in_features: int, hidden: int) -> None:
+        if hidden < 1:
+            raise ValueError(f"hidden must be at least 1, got {hidden}")
         super().__init__(in_features, [hidden, in_features])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import Any
 
@@ -25,6 +26,9 @@ class LARS(Lars):
         weight_decay: L2 penalty of matrices and kernels.
         trust_coeff: eta, the trust coefficient of the layer-wise rate.
         vector_lr: learning rate of vectors, as Barlow Twins has one; a schedule scales both alike. None: ``lr``.
+
+    Raises:
+        ValueError: a rate out of range.
     """
 
     def __init__(
@@ -36,6 +40,8 @@ class LARS(Lars):
         trust_coeff: float = 0.001,
         vector_lr: float | None = None,
     ) -> None:
+        if vector_lr is not None and not 0.0 <= vector_lr < math.inf:
+            raise ValueError(f"vector_lr must be a finite number of at least 0, got {vector_lr}")
         everything = list(params)
         groups: list[dict[str, Any]] = [
             # timm adapts a group only with weight decay, unless told so

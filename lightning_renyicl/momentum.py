@@ -35,9 +35,9 @@ class MomentumTarget(nn.Module):
 
     def __init__(self, backbone: nn.Module, projector: nn.Module, coefficient: float, end: float = 1.0) -> None:
         super().__init__()
-        for each in (coefficient, end):
+        for name, each in (("momentum", coefficient), ("momentum_end", end)):
             if not 0.0 <= each <= 1.0:
-                raise ValueError(f"the momentum coefficient must be in [0, 1], got {each}")
+                raise ValueError(f"{name}, a coefficient of the momentum encoder, must be in [0, 1], got {each}")
         self.coefficient = coefficient
         self.end = end
         self.network = nn.Sequential(copy.deepcopy(backbone), copy.deepcopy(projector)).requires_grad_(False)

@@ -59,5 +59,5 @@ def test_a_predictor_is_as_wide_as_its_input(width):
 
 
 def test_a_predictor_without_hidden_units():
-    with pytest.raises(ValueError, match="widths of at least 1"):
+    with pytest.raises(ValueError, match="hidden must be at least 1, got 0"):
         Predictor(4, hidden=0)

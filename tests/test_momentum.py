@@ -42,9 +42,11 @@ def test_a_constant_coefficient(online, step):
     assert MomentumTarget(*online, 0.999, end=0.999).coefficient_at(step, 7) == 0.999
 
 
-@pytest.mark.parametrize(("start", "end"), [(-0.1, 1.0), (0.9, 1.01), (0.9, -0.5)])
-def test_coefficients_out_of_range(online, start, end):
-    with pytest.raises(ValueError, match=r"must be in \[0, 1\], got"):
+@pytest.mark.parametrize(
+    ("start", "end", "name"), [(-0.1, 1.0, "momentum"), (0.9, 1.01, "momentum_end"), (0.9, -0.5, "momentum_end")]
+)
+def test_coefficients_out_of_range(online, start, end, name):
+    with pytest.raises(ValueError, match=rf"^{name}, .* must be in \[0, 1\], got"):
         MomentumTarget(*online, start, end)
 
 

@@ -136,6 +136,12 @@ def test_lars_leaves_out_an_empty_group(shapes):
     assert len(optimizer.param_groups) == 1
 
 
+@pytest.mark.parametrize("rate", [-0.1, math.nan, math.inf])
+def test_a_rate_of_vectors_out_of_range(rate):
+    with pytest.raises(ValueError, match=f"vector_lr must be a finite number of at least 0, got {rate}"):
+        LARS([nn.Parameter(torch.ones(3))], 0.1, vector_lr=rate)
+
+
 @pytest.mark.parametrize("shapes", [[(2, 2)], [(3,)], [(2, 2), (3,)]], ids=["no vector", "no matrix", "both"])
 def test_lars_schedules_the_rate_of_vectors_too(shapes):
     optimizer = LARS([nn.Parameter(torch.ones(shape)) for shape in shapes], 0.1, vector_lr=0.01)

@@ -18,6 +18,12 @@ def test_its_links_and_configurations_exist():
     assert not missing
 
 
+def test_it_names_every_method():
+    (named,) = re.findall(r"# other methods, .*?configuration: (.*?);", README, re.DOTALL)
+    overlays = {path.stem for path in (ROOT / "configs" / "methods").iterdir()}
+    assert set(re.findall(r"[a-z_0-9]+", re.sub(r"\(.*?\)", "", named))) == overlays - {"supervised"}
+
+
 def test_its_python_runs():
     blocks = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
     assert blocks

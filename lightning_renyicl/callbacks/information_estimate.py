@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import torch
 from lightning.pytorch import Callback, LightningModule, Trainer
@@ -49,10 +49,11 @@ class InformationEstimate(Callback):
             )
         objective.log_ratios(torch.zeros(1), torch.zeros(1, 1), None)  # refuses an objective whose critic tells nothing
         self._metrics = {}
-        self._hook = objective.register_forward_hook(self._look)
+        # before the objective is called, which may put the keys of this batch into a queue of negatives
+        self._hook = objective.register_forward_pre_hook(self._look)
 
     @torch.no_grad()
-    def _look(self, objective: CosineCritic, views: tuple[Sequence[Tensor], Sequence[Tensor]], _: Any) -> None:
+    def _look(self, objective: CosineCritic, views: tuple[Sequence[Tensor], Sequence[Tensor]]) -> None:
         online, target = views
         p, n = objective.scores([online[0]], target[1])
         read = objective.log_ratios(p, n, world_group())

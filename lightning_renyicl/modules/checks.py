@@ -74,13 +74,3 @@ def check_views(trainer: Trainer, objective: Objective) -> None:
         raise ValueError(
             f"{type(objective).__name__} compares at least {objective.views} views, and data.views has {len(views)}"
         )
-
-
-def check_averages(objective: Objective, momentum: bool, precision: Any) -> None:
-    """Raises ValueError for half precision in which the average of a momentum encoder or an objective stands still."""
-    moved = type(objective).after_step is not Objective.after_step
-    if precision in (torch.float16, torch.bfloat16) and (momentum or moved):
-        average, remedy = (
-            (type(objective).__name__, "another objective") if moved else ("the momentum encoder", "momentum null")
-        )
-        raise ValueError(f"the average of {average} stands still in {precision}: use a mixed precision or {remedy}")

@@ -54,8 +54,15 @@ class ScheduledModule(StoredModule):
         """Runs once for each step that the optimizer took."""
 
     def epochs_done(self) -> float:
-        """Epochs that the training has behind it, optimizer steps by steps an epoch; 0 without a trainer."""
-        return 0.0 if self._trainer is None else self.trainer.global_step / self._steps_per_epoch()
+        """Epochs that the training has behind it, optimizer steps by steps an epoch; 0 without a trainer.
+
+        Whole epochs where the number of batches is unknown, as that of an iterable data set.
+        """
+        if self._trainer is None:
+            return 0.0
+        if math.isinf(self.trainer.num_training_batches):
+            return float(self.trainer.current_epoch)
+        return self.trainer.global_step / self._steps_per_epoch()
 
     def _steps_per_epoch(self) -> int:
         return math.ceil(self.trainer.num_training_batches / self.trainer.accumulate_grad_batches)

@@ -149,9 +149,10 @@ class StoredModule(LightningModule):
             return ["lr"]
         before, now = (_arguments(arguments.get("optimizer")) for arguments in (self._before, self.hparams))
         changes = [name for name in now if name in before and before[name] != now[name]]
-        if self._before.get("scheduler") != self.hparams.get("scheduler") and "lr" not in changes:
-            changes.append("lr")
-        return changes
+        held = {name for state in self._stored for group in state["param_groups"] for name in group}
+        # what is no group's own, as the vector_lr of LARS, is the rate of one
+        rates = self._before.get("scheduler") != self.hparams.get("scheduler") or not held.issuperset(changes)
+        return [*changes, "lr"] if rates else changes
 
 
 def _class(section: Any) -> Any:

@@ -16,7 +16,7 @@ from lightning_renyicl.objectives.vmf import VonMisesFisher, log_constant
 
 
 class CBYOL(Objective):
-    r"""C-BYOL: BYOL whose predictions are made from a random code, of which what the target doesn't explain is charged.
+    r"""C-BYOL's loss: BYOL's with predictions from a random code, and a charge for what it knows beyond the target.
 
     .. math:: \sum_{t=1}^{2} \mathrm{mean}_{i,\, v \neq t} \left[ w\, |q(z) - y_t|^2
               + \beta \left( \log e(z \mid x_v) - \log b(z \mid y_t) \right) \right]
@@ -28,11 +28,11 @@ class CBYOL(Objective):
     is null.
 
     Args:
-        hidden: width of the hidden layers.
-        kappa_e: concentration of the codes.
-        kappa_b: concentration of the backward encoder.
-        beta: weight of the bottleneck.
-        weight: weight w of the prediction.
+        hidden: width of the hidden layers, at least 1.
+        kappa_e: concentration of the codes about their mean directions, a finite number above 0.
+        kappa_b: concentration of the backward encoder, a finite number above 0.
+        beta: weight of the bottleneck, a finite number of at least 0.
+        weight: weight w of the prediction, a finite number of at least 0.
 
     Raises:
         ValueError: a concentration or weight out of range.
@@ -65,7 +65,7 @@ class CBYOL(Objective):
         """Makes the heads and the table that codes are drawn by; see :meth:`Objective.build`.
 
         Raises:
-            ValueError: embeddings of fewer than three numbers.
+            ValueError: embeddings of fewer than three numbers, or a hidden layer without units.
         """
         self.code = VonMisesFisher(width, self.kappa_e)
         self.encoder: Head = Predictor(width, self.hidden)

@@ -11,10 +11,11 @@ from torch import Tensor, nn
 from lightning_renyicl.distributed import Group, all_reduce_sum, global_mean, world_group, world_size
 from lightning_renyicl.objectives.embeddings import check_views, unit
 from lightning_renyicl.objectives.objective import Context, Objective
+from lightning_renyicl.objectives.prototypes import of_other_views
 
 
 class DINO(Objective):
-    r"""DINO's loss: each view's distribution over prototypes is that of the momentum encoder for a global view.
+    r"""DINO's loss: each view's distribution over prototypes should match the momentum encoder's for a global view.
 
     .. math:: -\mathrm{mean}_{i,\, t,\, v \neq t} \sum_k \mathrm{softmax}((\bar s_i^{(t)} - c) / \tau_t)_k
               \log \mathrm{softmax}(s_i^{(v)} / \tau_s)_k
@@ -28,7 +29,7 @@ class DINO(Objective):
         prototypes: number K of prototypes, at least 2.
         temperature: temperature tau_s of the student, a finite number above 0.
         teacher_temperature: temperature tau_t of the teacher after its warm-up, a finite number above 0.
-        teacher_start: temperature tau_t at the beginning, from which it goes in a straight line.
+        teacher_start: temperature tau_t at the beginning of its linear warm-up, a finite number above 0.
         warmup_epochs: epochs for which the teacher's temperature warms up, a finite number of at least 0.
         centre_momentum: share of the centre that remains in each step, in [0, 1].
         freeze_epochs: epochs for which prototypes keep their first values, at least 0.
@@ -101,8 +102,7 @@ class DINO(Objective):
                 entropy = global_mean(torch.special.entr(taught).sum(-1), group)
             prototypes = unit(self.prototypes.weight)
             terms = []
-            for v, view in enumerate(online):
-                others = torch.stack([p for t, p in enumerate(taught.unbind()) if t != v]).sum(0)  # [N, K]
+            for view, others in zip(online, of_other_views(taught.unbind(), len(online)), strict=True):
                 terms.append((others * (unit(view) @ prototypes.T / self.temperature).log_softmax(1)).sum(1))
             loss = -global_mean(torch.stack(terms).sum(0), group) / (2 * (len(online) - 1))
             self._move_centre(scores.mean((0, 1)), group)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+from lightning_renyicl.distributed import Group
 from lightning_renyicl.objectives.bounds import CPC
 from lightning_renyicl.objectives.embeddings import check_two_views, full_precision, unit
 from lightning_renyicl.objectives.objective import Context
@@ -60,6 +61,8 @@ class NNCLR(CPC):
     ) -> tuple[Tensor, dict[str, Tensor]]:
         """The sum of both directions; see :meth:`CosineCritic.forward`.
 
+        ``mutual_information`` in ``logs`` is that of one view's neighbours with the other view.
+
         Raises:
             ValueError: a number of views other than two.
         """
@@ -67,3 +70,14 @@ class NNCLR(CPC):
         loss, logs = super().forward([self.nearest(view) for view in target], online, context)
         self.queue.push(target[1])
         return loss, logs
+
+    def log_ratios(self, p: Tensor, n: Tensor, group: Group) -> dict[str, Tensor]:
+        """Refuses scores of two views.
+
+        Raises:
+            ValueError: always.
+        """
+        raise ValueError(
+            "no mutual information of two views can be read off the critic that NNCLR trains, as it scores a view with "
+            "neighbours of the other: take CPC or MoCo"
+        )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor, nn
 
@@ -59,3 +61,18 @@ def sinkhorn(scores: Tensor, epsilon: float, iterations: int, group: Group) -> T
         shares = gather(logits.logsumexp(0), group).logsumexp(0)  # [K]
         logits = (logits - shares).log_softmax(1)
     return logits.exp()
+
+
+def of_other_views(assigned: Sequence[Tensor], views: int) -> list[Tensor]:
+    """Sums of assignments of the global views other than a view itself, of which local views share one tensor.
+
+    Args:
+        assigned: assignments ``[N, K]`` of the two global views.
+        views: number V of views, the global ones first.
+
+    Returns:
+        V tensors ``[N, K]``.
+    """
+    first, second = assigned
+    both = [first + second] if views > 2 else []
+    return [second, first, *both * (views - 2)]

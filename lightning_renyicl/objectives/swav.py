@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from lightning_renyicl.distributed import Group, global_mean, rank, world_group, world_size
 from lightning_renyicl.objectives.embeddings import check_views, full_precision
 from lightning_renyicl.objectives.objective import Context, Objective
-from lightning_renyicl.objectives.prototypes import Prototypes, sinkhorn
+from lightning_renyicl.objectives.prototypes import Prototypes, of_other_views, sinkhorn
 from lightning_renyicl.objectives.queue import Queue, check_queue
 
 
@@ -25,7 +25,7 @@ class SwAV(Objective):
 
     Args:
         prototypes: number K of prototypes, at least 2.
-        epsilon: entropy of the assignment, a finite number above 0.
+        epsilon: weight of the assignment's entropy, a finite number above 0; the smaller, the harder the assignment.
         iterations: iterations of :func:`sinkhorn`, at least 1.
         temperature: temperature tau of the predictions, a finite number above 0.
         queue: number of earlier embeddings of either global view that are assigned with the batch, at least 0; for
@@ -106,8 +106,7 @@ class SwAV(Objective):
         with torch.autocast(device_type=online[0].device.type, enabled=False):
             assigned = self.assignments(target, group)
             terms = []
-            for v, view in enumerate(online):
-                others = torch.stack([q for t, q in enumerate(assigned) if t != v]).sum(0)  # [N, K]
+            for view, others in zip(online, of_other_views(assigned, len(online)), strict=True):
                 terms.append((others * (self.prototypes(view) / self.temperature).log_softmax(1)).sum(1))
             loss = -global_mean(torch.stack(terms).sum(0), group) / (2 * (len(online) - 1))
             entropy = global_mean(torch.special.entr(torch.stack(assigned)).sum(-1), group)

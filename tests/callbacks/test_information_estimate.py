@@ -17,7 +17,7 @@ from datamodules.pairs import GaussianPairs
 from lightning_renyicl.callbacks import InformationEstimate, ResultJson
 from lightning_renyicl.modules import CriticModule
 from lightning_renyicl.mutual_information import JointCritic
-from lightning_renyicl.objectives import CPC, HCL, JSD, MLCPC, RINCE, RPC, Objective, Renyi
+from lightning_renyicl.objectives import CPC, HCL, JSD, MLCPC, NNCLR, RINCE, RPC, MoCo, Objective, Renyi
 
 
 class Views:
@@ -82,6 +82,24 @@ def test_critics_that_know_the_ratio(make, quiet_trainer, objective):
     assert metrics["mutual_information/invalid"] == pytest.approx(np.isnan(found).mean())
 
 
+def test_a_queue_is_read_without_the_keys_of_the_batch(make, quiet_trainer):
+    module, data = make()
+    module.objective = MoCo(queue=24)
+    module.objective.build(8, 0)
+    views, rows = Views(module), [module.objective.queue.rows]
+    module.objective.register_forward_hook(lambda objective, *_: rows.append(objective.queue.rows))
+    trainer = quiet_trainer(callbacks=[InformationEstimate()], max_epochs=1)
+    trainer.fit(module, data)
+    found = []
+    for (x, y), earlier in zip(views.seen, rows[:-1], strict=True):  # the queue before each step
+        keys = np.concatenate([y / np.linalg.norm(y, axis=1, keepdims=True), earlier.double().numpy()])
+        for i, query in enumerate(x):
+            scores = keys @ query / np.linalg.norm(query) / 0.2
+            found.append(scores[i] - math.log(np.mean(np.exp(np.delete(scores, i)))))
+    estimate = trainer.callback_metrics["mutual_information/by_anchor"].item()
+    assert estimate == pytest.approx(np.mean(found), rel=1e-4)
+
+
 @pytest.mark.parametrize("objective", [HCL(), RINCE()], ids=lambda one: type(one).__name__)
 def test_objectives_whose_best_critic_is_not_known(make, quiet_trainer, objective):
     module, data = make()
@@ -89,6 +107,14 @@ def test_objectives_whose_best_critic_is_not_known(make, quiet_trainer, objectiv
     with pytest.raises(
         ValueError, match=f"a critic that {type(objective).__name__} trains, as its optimum is not known"
     ):
+        quiet_trainer(callbacks=[InformationEstimate()]).fit(module, data)
+
+
+def test_a_critic_of_neighbours_and_not_of_two_views(make, quiet_trainer):
+    module, data = make()
+    module.objective = NNCLR(queue=24)
+    module.objective.build(8, 0)
+    with pytest.raises(ValueError, match="NNCLR trains, as it scores a view with neighbours of the other"):
         quiet_trainer(callbacks=[InformationEstimate()]).fit(module, data)
 
 
@@ -126,7 +152,7 @@ def test_an_interrupted_fit_leaves_no_hook(make, quiet_trainer):
 
     with pytest.raises(OSError, match="a full disk"):
         quiet_trainer(callbacks=[InformationEstimate(), Stop()]).fit(module, data)
-    assert not module.objective._forward_hooks
+    assert not module.objective._forward_pre_hooks
 
 
 def test_the_run_is_that_without_it(make, quiet_trainer):
@@ -135,7 +161,7 @@ def test_the_run_is_that_without_it(make, quiet_trainer):
         module, data = make()
         quiet_trainer(callbacks=callbacks).fit(module, data)
         weights.append(torch.nn.utils.parameters_to_vector(module.parameters()))
-        assert not module.objective._forward_hooks
+        assert not module.objective._forward_pre_hooks
     assert torch.equal(*weights)
 
 

@@ -63,6 +63,26 @@ def test_a_schedule_of_another_kind(longer):
     assert rates == pytest.approx([0.1 * (step + 1) / 26 for step in range(20, 25)] + rates[5:], rel=1e-12)
 
 
+@pytest.mark.parametrize("scheduler", [[], ["--model.scheduler", "null"]], ids=["with a schedule", "without"])
+def test_a_rate_of_vectors(command, fake, tmp_path, scheduler):
+    """It is an argument of LARS, and the rate of one of its groups."""
+    args = [
+        "--config",
+        fake,
+        "--model.optimizer",
+        "lightning_renyicl.lars.LARS",
+        "--model.optimizer.lr=0.1",
+        *scheduler,
+    ]
+    before, after = ["--model.optimizer.vector_lr=0.01"], ["--model.optimizer.vector_lr=0.02"]
+    assert command("fit", *args, *before, "--trainer.default_root_dir=before").code == 0
+    more = ["--ckpt_path=before/checkpoints/last.ckpt", "--trainer.max_epochs=6", "--trainer.default_root_dir=after"]
+    assert command("fit", *args, *after, *more).code == 0
+    saved = torch.load(tmp_path / "after/checkpoints/last.ckpt", weights_only=True)
+    groups = saved["optimizer_states"][0]["param_groups"]
+    assert [group["lr" if scheduler else "initial_lr"] for group in groups] == [0.1, 0.02]
+
+
 def test_a_checkpoint_of_a_trainer_in_python(longer, checkpoint, tmp_path):
     """It doesn't say what its optimizer's values are, nor whether it had a schedule: the user's are used."""
     content = torch.load(checkpoint, weights_only=True)

@@ -218,7 +218,7 @@ def test_weights_are_cast_once_for_all_views(build, momentum):
 
 
 def test_a_half_precision_average_would_stand_still(build, fit):
-    with pytest.raises(ValueError, match=r"average of the momentum encoder stands still in torch\.bfloat16"):
+    with pytest.raises(ValueError, match=r"momentum encoder's average stands still in torch\.bfloat16"):
         fit(build("table", momentum=0.9, samples=16), precision="bf16-true")
 
 

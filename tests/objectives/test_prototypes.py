@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
+from lightning_renyicl.objectives import DINO, SwAV
 from lightning_renyicl.objectives.prototypes import Prototypes, sinkhorn
 
 
@@ -51,3 +52,21 @@ def test_prototypes_are_of_length_one_and_scores_are_cosines():
     torch.testing.assert_close(prototypes.weight.norm(dim=1), torch.ones(7))
     torch.testing.assert_close(prototypes(z), expected)
     assert prototypes.weight.requires_grad
+
+
+@pytest.mark.parametrize("objective", [SwAV(prototypes=50), DINO(prototypes=50)], ids=lambda one: type(one).__name__)
+def test_local_views_share_their_assignment(objective):
+    """At 65,536 prototypes and batches of 512 each copy would keep 128 MiB for the gradient."""
+    samples, width, local = 7, 5, 6
+    objective.build(width, 0)
+    views = list(torch.randn(2 + local, samples, width, requires_grad=True).unbind())
+    kept = {}
+
+    def pack(tensor):
+        kept[tensor.untyped_storage().data_ptr()] = tensor  # which lives on, so that no other gets its place
+        return tensor
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
+        objective(views, [view.detach() for view in views[:2]])
+    large = [tensor for tensor in kept.values() if tensor.shape == (samples, 50)]
+    assert len(large) <= len(views) + 3  # each view's own prediction, the two assignments and their sum
