@@ -11,7 +11,7 @@ from torch.optim import Optimizer
 
 from lightning_renyicl.encoders import Backbone
 from lightning_renyicl.heads import Head
-from lightning_renyicl.modules.checks import check_views
+from lightning_renyicl.modules.checks import check_average, check_views
 from lightning_renyicl.modules.divergence import Divergence
 from lightning_renyicl.modules.scheduled import OptimizerFactory, ScheduledModule, SchedulerFactory
 from lightning_renyicl.modules.steps import feature_std, generator_of_batch, logs_now, weights_cast_once
@@ -127,10 +127,8 @@ class ContrastiveModule(ScheduledModule):
     test_step = predict_step = validation_step
 
     def configure_optimizers(self) -> Any:
-        if self.momentum_target is not None and self.dtype in (torch.float16, torch.bfloat16):
-            raise ValueError(
-                f"the momentum encoder's average stands still in {self.dtype}: use a mixed precision or momentum null"
-            )
+        if self.momentum_target is not None:
+            check_average(self.dtype)
         return super().configure_optimizers()
 
     def on_before_optimizer_step(self, optimizer: Optimizer) -> None:

@@ -74,3 +74,11 @@ def check_views(trainer: Trainer, objective: Objective) -> None:
         raise ValueError(
             f"{type(objective).__name__} compares at least {objective.views} views, and data.views has {len(views)}"
         )
+
+
+def check_average(dtype: Any) -> None:
+    """Raises ValueError for half precision, in which a momentum encoder doesn't move."""
+    if dtype in (torch.float16, torch.bfloat16):
+        raise ValueError(
+            f"the momentum encoder's average stands still in {dtype}: use a mixed precision or momentum null"
+        )
