@@ -34,14 +34,12 @@ class ContrastiveModule(ScheduledModule):
         optimizer: builds the optimizer from the parameters.
         scheduler: builds the schedule from optimizer, total steps and steps an epoch; None keeps the rate.
         predictor: builds the prediction head from the projector's width; None has none.
-        momentum: EMA coefficient of the momentum target at the first step; None has no momentum target, and gradients
-            reach both sides.
+        momentum: EMA coefficient of the momentum target at the first step; None: gradients reach both sides.
         momentum_end: EMA coefficient at the last step, reached by a half cosine; equal to ``momentum`` it is constant.
         num_classes: number of labels, for objectives that use them; the command line takes it from the data.
 
     Raises:
-        ValueError: a predictor whose output is not as wide as its input, a schedule of torch, too few labels for the
-            objective, or none of the momentum target that it needs.
+        ValueError: a predictor not as wide as its input, a schedule of torch, or labels or momentum that are lacking.
     """
 
     def __init__(
