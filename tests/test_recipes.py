@@ -247,6 +247,7 @@ def test_all_together_make_a_table(copy):
     assert (copy / "results/circles-smoke.md").exists()
 
 
+@pytest.mark.slow
 def test_the_row_of_an_objective_brings_its_tests(copy):
     equations = ("tests/objectives/test_equations.py", "tests/objectives/test_arguments.py")
     found = run(copy, "-m", "pytest", "-q", *equations, "-k", "balanced_cpc", "-p", "no:cacheprovider")

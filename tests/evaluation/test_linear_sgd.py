@@ -127,6 +127,7 @@ def test_the_first_or_last_rate_is_warned_of(monkeypatch, rates, correct, messag
         assert "give learning_rates a wider grid" in str(warning.message)
 
 
+@pytest.mark.slow
 def test_default_rates_score_as_logistic_regression_does():
     """On the digits' pixels: rates from 1 to 5 alone are 0.8 points behind, these 0.2."""
     digits = load_digits()
