@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 import torch
@@ -12,6 +11,7 @@ from lightning_renyicl.distributed import reduce_sum, world_group
 from lightning_renyicl.objectives.embeddings import check_two_views
 from lightning_renyicl.objectives.moments import centred, off_diagonal
 from lightning_renyicl.objectives.objective import Context, Objective
+from lightning_renyicl.objectives.ranges import check_not_negative
 
 _EPSILON = 1e-5
 
@@ -35,8 +35,7 @@ class BarlowTwins(Objective):
 
     def __init__(self, redundancy: float = 0.0051) -> None:
         super().__init__()
-        if not 0.0 <= redundancy < math.inf:
-            raise ValueError(f"redundancy must be a finite number of at least 0, got {redundancy}")
+        check_not_negative(redundancy=redundancy)
         self.redundancy = redundancy
 
     def forward(

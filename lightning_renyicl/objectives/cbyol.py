@@ -12,6 +12,7 @@ from lightning_renyicl.distributed import global_mean, world_group
 from lightning_renyicl.heads import Head, Predictor
 from lightning_renyicl.objectives.embeddings import check_views, unit
 from lightning_renyicl.objectives.objective import Context, Objective
+from lightning_renyicl.objectives.ranges import check_above_zero, check_not_negative
 from lightning_renyicl.objectives.vmf import VonMisesFisher, log_constant
 
 
@@ -49,12 +50,8 @@ class CBYOL(Objective):
         weight: float = 5.0,
     ) -> None:
         super().__init__()
-        for name, value in {"kappa_e": kappa_e, "kappa_b": kappa_b}.items():
-            if not 0.0 < value < math.inf:
-                raise ValueError(f"{name} must be a finite number above 0, got {value}")
-        for name, value in {"beta": beta, "weight": weight}.items():
-            if not 0.0 <= value < math.inf:
-                raise ValueError(f"{name} must be a finite number of at least 0, got {value}")
+        check_above_zero(kappa_e=kappa_e, kappa_b=kappa_b)
+        check_not_negative(beta=beta, weight=weight)
         self.hidden = hidden
         self.kappa_e = kappa_e
         self.kappa_b = kappa_b

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 import torch
@@ -12,6 +11,7 @@ from lightning_renyicl.distributed import global_mean, world_group
 from lightning_renyicl.objectives.embeddings import check_views
 from lightning_renyicl.objectives.moco import MoCo
 from lightning_renyicl.objectives.objective import Context
+from lightning_renyicl.objectives.ranges import check_not_negative
 
 
 class CLSA(MoCo):
@@ -35,8 +35,7 @@ class CLSA(MoCo):
 
     def __init__(self, weight: float = 1.0, queue: int = 65536, temperature: float = 0.2) -> None:
         super().__init__(queue, temperature)
-        if not 0.0 <= weight < math.inf:
-            raise ValueError(f"weight must be a finite number of at least 0, got {weight}")
+        check_not_negative(weight=weight)
         self.weight = weight
 
     def forward(

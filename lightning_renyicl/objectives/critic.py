@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 import torch
@@ -12,6 +11,7 @@ from lightning_renyicl.distributed import Group, gather, rank, world_group
 from lightning_renyicl.objectives.embeddings import check_views, unit
 from lightning_renyicl.objectives.functional import mutual_information
 from lightning_renyicl.objectives.objective import Context, Objective
+from lightning_renyicl.objectives.ranges import check_above_zero
 from lightning_renyicl.objectives.ratios import log_ratio, row_log_ratio
 
 
@@ -45,8 +45,7 @@ class CosineCritic(Objective):
 
     def __init__(self, temperature: float = 0.5, symmetric: bool = True, same_view: bool = False) -> None:
         super().__init__()
-        if not 0.0 < temperature < math.inf:
-            raise ValueError(f"temperature must be a finite number above 0, got {temperature}")
+        check_above_zero(temperature=temperature)
         self.temperature = temperature
         self.symmetric = symmetric
         self.same_view = same_view

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 import torch
@@ -12,6 +11,7 @@ from lightning_renyicl.distributed import Group, all_reduce_sum, global_mean, wo
 from lightning_renyicl.objectives.embeddings import check_views, unit
 from lightning_renyicl.objectives.objective import Context, Objective
 from lightning_renyicl.objectives.prototypes import of_other_views
+from lightning_renyicl.objectives.ranges import check_above_zero, check_not_negative
 
 
 class DINO(Objective):
@@ -56,12 +56,8 @@ class DINO(Objective):
         super().__init__()
         if prototypes < 2:
             raise ValueError(f"prototypes must be at least 2, got {prototypes}")
-        temperatures = {"temperature": temperature, "teacher_temperature": teacher_temperature}
-        for name, value in {**temperatures, "teacher_start": teacher_start}.items():
-            if not 0.0 < value < math.inf:
-                raise ValueError(f"{name} must be a finite number above 0, got {value}")
-        if not 0.0 <= warmup_epochs < math.inf:
-            raise ValueError(f"warmup_epochs must be a finite number of at least 0, got {warmup_epochs}")
+        check_above_zero(temperature=temperature, teacher_temperature=teacher_temperature, teacher_start=teacher_start)
+        check_not_negative(warmup_epochs=warmup_epochs)
         if not 0.0 <= centre_momentum <= 1.0:
             raise ValueError(f"centre_momentum must be in [0, 1], got {centre_momentum}")
         if not freeze_epochs >= 0.0:

@@ -18,6 +18,7 @@ from torch import Tensor
 
 from lightning_renyicl.distributed import Group, gather
 from lightning_renyicl.objectives.embeddings import full_precision
+from lightning_renyicl.objectives.ranges import check_above_zero
 
 __all__ = ["NonFiniteBoundError", "cpc", "dv", "mlcpc", "mutual_information", "nwj", "renyi", "rmlcpc"]
 
@@ -40,8 +41,7 @@ def check_alpha(alpha: float) -> None:
 
 def check_gamma(gamma: float) -> None:
     """Raises ValueError unless ``gamma`` is a finite order above 0."""
-    if not 0.0 < gamma < math.inf:
-        raise ValueError(f"gamma must be a finite number above 0, got {gamma}")
+    check_above_zero(gamma=gamma)
 
 
 def checked_scores(p: Tensor, n: Tensor) -> tuple[Tensor, Tensor]:

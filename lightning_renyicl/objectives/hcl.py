@@ -11,6 +11,7 @@ from torch import Tensor
 from lightning_renyicl.distributed import Group, global_mean
 from lightning_renyicl.objectives.critic import CosineCritic
 from lightning_renyicl.objectives.functional import checked_scores
+from lightning_renyicl.objectives.ranges import check_not_negative
 
 
 def hcl(p: Tensor, n: Tensor, hardness: float, prior: float, temperature: float, group: Group = None) -> Tensor:
@@ -49,9 +50,8 @@ def hcl(p: Tensor, n: Tensor, hardness: float, prior: float, temperature: float,
 
 
 def check_hcl(hardness: float, prior: float) -> None:
-    """Raises ValueError unless ``hardness`` is a finite number of 0 or above and ``prior`` is in [0, 1)."""
-    if not 0.0 <= hardness < math.inf:
-        raise ValueError(f"hardness must be a finite number of 0 or above, got {hardness}")
+    """Raises ValueError unless ``hardness`` is a finite number of at least 0 and ``prior`` is in [0, 1)."""
+    check_not_negative(hardness=hardness)
     if not 0.0 <= prior < 1.0:
         raise ValueError(f"prior must be in [0, 1), got {prior}")
 

@@ -11,6 +11,7 @@ from lightning_renyicl.distributed import Group, global_mean
 from lightning_renyicl.objectives.critic import CosineCritic
 from lightning_renyicl.objectives.embeddings import full_precision
 from lightning_renyicl.objectives.functional import checked_scores
+from lightning_renyicl.objectives.ranges import check_above_zero, check_not_negative
 
 
 def rpc(
@@ -44,11 +45,8 @@ def rpc(
 
 def check_rpc(relative: float, square_positive: float, square_negative: float) -> None:
     """Raises ValueError unless the weights are finite, none below 0 and that of squared negative scores above."""
-    for name, value in (("relative", relative), ("square_positive", square_positive)):
-        if not 0.0 <= value < math.inf:
-            raise ValueError(f"{name} must be a finite number of 0 or above, got {value}")
-    if not 0.0 < square_negative < math.inf:
-        raise ValueError(f"square_negative must be a finite number above 0, got {square_negative}")
+    check_not_negative(relative=relative, square_positive=square_positive)
+    check_above_zero(square_negative=square_negative)
 
 
 class RPC(CosineCritic):

@@ -11,6 +11,7 @@ from torch import Tensor
 from lightning_renyicl.distributed import gather, global_mean, rank, world_group
 from lightning_renyicl.objectives.embeddings import unit
 from lightning_renyicl.objectives.objective import Context, Objective
+from lightning_renyicl.objectives.ranges import check_above_zero
 
 
 class SupCon(Objective):
@@ -32,8 +33,7 @@ class SupCon(Objective):
 
     def __init__(self, temperature: float = 0.1) -> None:
         super().__init__()
-        if not 0.0 < temperature < math.inf:
-            raise ValueError(f"temperature must be a finite number above 0, got {temperature}")
+        check_above_zero(temperature=temperature)
         self.temperature = temperature
 
     def forward(

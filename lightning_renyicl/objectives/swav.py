@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 import torch
@@ -13,6 +12,7 @@ from lightning_renyicl.objectives.embeddings import check_views, full_precision
 from lightning_renyicl.objectives.objective import Context, Objective
 from lightning_renyicl.objectives.prototypes import Prototypes, of_other_views, sinkhorn
 from lightning_renyicl.objectives.queue import Queue, check_queue
+from lightning_renyicl.objectives.ranges import check_above_zero
 
 
 class SwAV(Objective):
@@ -53,9 +53,7 @@ class SwAV(Objective):
         super().__init__()
         if prototypes < 2:
             raise ValueError(f"prototypes must be at least 2, got {prototypes}")
-        for name, value in (("epsilon", epsilon), ("temperature", temperature)):
-            if not 0.0 < value < math.inf:
-                raise ValueError(f"{name} must be a finite number above 0, got {value}")
+        check_above_zero(epsilon=epsilon, temperature=temperature)
         if iterations < 1:
             raise ValueError(f"iterations must be at least 1, got {iterations}")
         for name, value in (("queue_epochs", queue_epochs), ("freeze_epochs", freeze_epochs)):

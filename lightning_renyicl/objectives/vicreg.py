@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 import torch
@@ -12,6 +11,7 @@ from lightning_renyicl.distributed import global_mean, reduce_sum, world_group
 from lightning_renyicl.objectives.embeddings import check_two_views, full_precision
 from lightning_renyicl.objectives.moments import centred, off_diagonal
 from lightning_renyicl.objectives.objective import Context, Objective
+from lightning_renyicl.objectives.ranges import check_not_negative
 
 _EPSILON = 1e-4
 
@@ -37,9 +37,7 @@ class VICReg(Objective):
 
     def __init__(self, invariance: float = 25.0, variance: float = 25.0, covariance: float = 1.0) -> None:
         super().__init__()
-        for name, weight in (("invariance", invariance), ("variance", variance), ("covariance", covariance)):
-            if not 0.0 <= weight < math.inf:
-                raise ValueError(f"{name} must be a finite number of at least 0, got {weight}")
+        check_not_negative(invariance=invariance, variance=variance, covariance=covariance)
         self.invariance, self.variance, self.covariance = invariance, variance, covariance
 
     def forward(

@@ -10,6 +10,8 @@ from scipy.special import ive, ndtr, xlogy
 from torch import Generator, Tensor, nn
 from torch.nn import functional as F
 
+from lightning_renyicl.objectives.ranges import check_above_zero
+
 _SCORES = 8.0
 """How many standard deviations of a normal variable the table reaches."""
 _NODES = 4097
@@ -55,8 +57,7 @@ class VonMisesFisher(nn.Module):
         super().__init__()
         if width < 3:
             raise ValueError(f"directions are drawn in at least 3 dimensions, got embeddings of {width}")
-        if not 0.0 < concentration < math.inf:
-            raise ValueError(f"a concentration must be a finite number above 0, got {concentration}")
+        check_above_zero(concentration=concentration)
         log_t = np.linspace(math.log(1e-20), math.log(2), 2**17)
         t = np.exp(log_t)
         log_density = log_t - concentration * t + xlogy((width - 3) / 2, t * (2 - t))  # of log t

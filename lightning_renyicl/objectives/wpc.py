@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,6 +12,7 @@ from lightning_renyicl.distributed import global_mean, world_group
 from lightning_renyicl.objectives.bounds import CPC
 from lightning_renyicl.objectives.embeddings import full_precision
 from lightning_renyicl.objectives.objective import Context, Inputs
+from lightning_renyicl.objectives.ranges import check_above_zero
 
 _SMALLEST_SQUARE = 1e-12
 """What keeps the gradient of a norm finite at 0."""
@@ -42,8 +42,7 @@ class WPC(CPC):
 
     def __init__(self, penalty: float = 10.0, **critic: Any) -> None:
         super().__init__(None, **critic)
-        if not 0.0 < penalty < math.inf:
-            raise ValueError(f"penalty must be a finite number above 0, got {penalty}")
+        check_above_zero(penalty=penalty)
         self.penalty = penalty
 
     def embed(self, x: Tensor) -> Tensor:

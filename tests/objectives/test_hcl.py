@@ -87,7 +87,7 @@ def test_scores_that_are_not_finite_are_not_hidden():
 @pytest.mark.parametrize("hardness", [-0.1, float("inf"), float("nan")])
 def test_hardness_out_of_range(hardness):
     for make in (lambda: HCL(hardness), lambda: hcl(cosines(2), cosines(2, 1), hardness, 0.1, TAU)):
-        with pytest.raises(ValueError, match="hardness must be a finite number of 0 or above, got"):
+        with pytest.raises(ValueError, match="hardness must be a finite number of at least 0, got"):
             make()
 
 

@@ -97,7 +97,7 @@ def test_an_estimate_that_reads_scores_as_logarithms_is_not_logged():
 def test_weights_out_of_range(name, value):
     weights = {"relative": 0.0, "square_positive": 0.1, "square_negative": 1.0, name: value}
     for make in (lambda: RPC(**weights), lambda: rpc(torch.zeros(2), torch.zeros(2, 1), **weights)):
-        with pytest.raises(ValueError, match=f"{name} must be a finite number of 0 or above, got"):
+        with pytest.raises(ValueError, match=f"{name} must be a finite number of at least 0, got"):
             make()
 
 
