@@ -9,12 +9,12 @@ from torch import Tensor, nn
 
 from lightning_renyicl.distributed import Group, all_reduce_sum, global_mean, world_group, world_size
 from lightning_renyicl.objectives.embeddings import check_views, unit
-from lightning_renyicl.objectives.objective import Context, Objective
-from lightning_renyicl.objectives.prototypes import of_other_views
+from lightning_renyicl.objectives.objective import Context
+from lightning_renyicl.objectives.prototypes import PrototypeObjective, of_other_views
 from lightning_renyicl.objectives.ranges import check_above_zero, check_not_negative
 
 
-class DINO(Objective):
+class DINO(PrototypeObjective):
     r"""DINO's loss: each view's distribution over prototypes should match the momentum encoder's for a global view.
 
     .. math:: -\mathrm{mean}_{i,\, t,\, v \neq t} \sum_k \mathrm{softmax}((\bar s_i^{(t)} - c) / \tau_t)_k
@@ -39,7 +39,6 @@ class DINO(Objective):
     """
 
     needs_momentum = True
-    prototypes: nn.Linear
     teacher: nn.Parameter
     centre: Tensor
 
@@ -53,18 +52,13 @@ class DINO(Objective):
         centre_momentum: float = 0.9,
         freeze_epochs: float = 1.0,
     ) -> None:
-        super().__init__()
-        if prototypes < 2:
-            raise ValueError(f"prototypes must be at least 2, got {prototypes}")
+        super().__init__(prototypes, freeze_epochs)
         check_above_zero(temperature=temperature, teacher_temperature=teacher_temperature, teacher_start=teacher_start)
         check_not_negative(warmup_epochs=warmup_epochs)
         if not 0.0 <= centre_momentum <= 1.0:
             raise ValueError(f"centre_momentum must be in [0, 1], got {centre_momentum}")
-        if not freeze_epochs >= 0.0:
-            raise ValueError(f"freeze_epochs must be at least 0, got {freeze_epochs}")
-        self._count = prototypes
         self.temperature, self.teacher_temperature, self.teacher_start = temperature, teacher_temperature, teacher_start
-        self.warmup_epochs, self.centre_momentum, self.freeze_epochs = warmup_epochs, centre_momentum, freeze_epochs
+        self.warmup_epochs, self.centre_momentum = warmup_epochs, centre_momentum
 
     def build(self, width: int, num_classes: int) -> None:
         """Makes the prototypes of student and teacher, alike, and the centre.
@@ -110,11 +104,6 @@ class DINO(Objective):
         mean = all_reduce_sum(mean, group) / world_size(group)
         moved = self.centre.lerp(mean.to(self.centre.dtype), 1.0 - self.centre_momentum)
         self.centre.copy_(torch.where(mean.isfinite().all(), moved, self.centre))
-
-    def before_step(self, epoch: float) -> None:
-        """Keeps the optimizer from the prototypes in the first epochs; gradients are there on every process by then."""
-        if epoch < self.freeze_epochs:
-            self.prototypes.weight.grad = None
 
     @torch.no_grad()
     def after_step(self, momentum: float | None) -> None:

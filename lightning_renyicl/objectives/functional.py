@@ -16,7 +16,7 @@ import math
 import torch
 from torch import Tensor
 
-from lightning_renyicl.distributed import Group, gather
+from lightning_renyicl.distributed import Group, gather, global_mean
 from lightning_renyicl.objectives.embeddings import full_precision
 from lightning_renyicl.objectives.ranges import check_above_zero
 
@@ -102,7 +102,7 @@ def cpc(p: Tensor, n: Tensor, alpha: float | None = None, group: Group = None) -
     alpha = 1.0 / (negatives + 1) if alpha is None else alpha
     check_alpha(alpha)
     denominator = _log_mix(p, n.logsumexp(-1) - math.log(negatives), alpha)
-    return gather((p - denominator).mean(), group).mean()
+    return global_mean(p - denominator, group)
 
 
 def mlcpc(p: Tensor, n: Tensor, alpha: float, group: Group = None) -> Tensor:
@@ -170,7 +170,7 @@ def rmlcpc(p: Tensor, n: Tensor, alpha: float, gamma: float, group: Group = None
         return log_first / delta - _log_mix(log_positive, log_negative, alpha) / gamma
     # log mean e^u = log1p(mean expm1(u)) with u about the mean: by Jensen's inequality mean expm1(u) >= 0, so nothing
     # cancels. Where u is so large that e^u could overflow, the plain form is taken.
-    centre = gather(p.mean(), group).mean()
+    centre = global_mean(p, group)
     u = delta * (p - centre)
     terms = torch.stack([log_mean_exp(gamma * p), log_mean_exp(gamma * n), log_mean_exp(u)])
     extra = torch.stack([u.clamp(max=_CENTRED_MAX).expm1().mean(), u.detach().max()])

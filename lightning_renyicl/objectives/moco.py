@@ -7,13 +7,12 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from lightning_renyicl.objectives.bounds import CPC
 from lightning_renyicl.objectives.embeddings import full_precision, unit
 from lightning_renyicl.objectives.objective import Context
-from lightning_renyicl.objectives.queue import Queue, check_queue
+from lightning_renyicl.objectives.queued import QueuedCPC
 
 
-class MoCo(CPC):
+class MoCo(QueuedCPC):
     r"""MoCo's loss: InfoNCE of the first view with keys of the second, also those of earlier batches.
 
     .. math:: -I_\mathrm{CPC}(p, [n, q]), \qquad q_{ik} = f(x_i, \mathrm{row}_k)
@@ -31,21 +30,9 @@ class MoCo(CPC):
     """
 
     needs_momentum = True
-    queue: Queue
 
     def __init__(self, queue: int = 65536, temperature: float = 0.2) -> None:
-        super().__init__(None, temperature=temperature, symmetric=False)
-        check_queue(queue)
-        self._length = queue
-
-    def build(self, width: int, num_classes: int) -> None:
-        """Makes the queue.
-
-        Args:
-            width: number D of numbers in an embedding.
-            num_classes: number of labels; they are not used.
-        """
-        self.queue = Queue(self._length, width)
+        super().__init__(queue, 0, temperature=temperature, symmetric=False)
 
     def scores(self, online: Sequence[Tensor], target: Tensor) -> tuple[Tensor, Tensor]:
         """Scores of online views against the second view and the queue; see :meth:`CosineCritic.scores`.

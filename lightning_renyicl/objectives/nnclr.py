@@ -8,13 +8,12 @@ import torch
 from torch import Tensor
 
 from lightning_renyicl.distributed import Group
-from lightning_renyicl.objectives.bounds import CPC
 from lightning_renyicl.objectives.embeddings import check_two_views, full_precision, unit
 from lightning_renyicl.objectives.objective import Context
-from lightning_renyicl.objectives.queue import Queue, check_queue
+from lightning_renyicl.objectives.queued import QueuedCPC
 
 
-class NNCLR(CPC):
+class NNCLR(QueuedCPC):
     r"""NNCLR's loss: InfoNCE of one view's nearest neighbour in a queue with the predictions of the other.
 
     .. math:: -I_\mathrm{CPC}(\mathrm{NN}(z^{(1)}), q^{(2)}) - I_\mathrm{CPC}(\mathrm{NN}(z^{(2)}), q^{(1)})
@@ -30,21 +29,8 @@ class NNCLR(CPC):
         ValueError: an argument out of range.
     """
 
-    queue: Queue
-
     def __init__(self, queue: int = 98304, temperature: float = 0.1) -> None:
-        super().__init__(None, temperature=temperature)
-        check_queue(queue, least=1)
-        self._length = queue
-
-    def build(self, width: int, num_classes: int) -> None:
-        """Makes the queue.
-
-        Args:
-            width: number D of numbers in an embedding.
-            num_classes: number of labels; they are not used.
-        """
-        self.queue = Queue(self._length, width)
+        super().__init__(queue, 1, temperature=temperature)
 
     @torch.no_grad()
     def nearest(self, x: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""Prototypes on the sphere, and their even assignment to a batch."""
+"""Prototypes on the sphere, their even assignment to a batch, and what objectives that train them share."""
 
 from __future__ import annotations
 
@@ -9,6 +9,35 @@ from torch import Tensor, nn
 
 from lightning_renyicl.distributed import Group, gather
 from lightning_renyicl.objectives.embeddings import unit
+from lightning_renyicl.objectives.objective import Objective
+
+
+class PrototypeObjective(Objective):
+    """An objective with prototypes, which a subclass makes, that keep their first values for some epochs.
+
+    Args:
+        prototypes: number K of prototypes, at least 2.
+        freeze_epochs: epochs for which prototypes keep their first values, at least 0.
+
+    Raises:
+        ValueError: an argument out of range.
+    """
+
+    prototypes: nn.Linear
+
+    def __init__(self, prototypes: int, freeze_epochs: float) -> None:
+        super().__init__()
+        if prototypes < 2:
+            raise ValueError(f"prototypes must be at least 2, got {prototypes}")
+        if not freeze_epochs >= 0.0:
+            raise ValueError(f"freeze_epochs must be at least 0, got {freeze_epochs}")
+        self._count = prototypes
+        self.freeze_epochs = freeze_epochs
+
+    def before_step(self, epoch: float) -> None:
+        """Keeps the optimizer from the prototypes in the first epochs; gradients are there on every process by then."""
+        if epoch < self.freeze_epochs:
+            self.prototypes.weight.grad = None
 
 
 class Prototypes(nn.Linear):

@@ -9,13 +9,13 @@ from torch import Tensor, nn
 
 from lightning_renyicl.distributed import Group, global_mean, rank, world_group, world_size
 from lightning_renyicl.objectives.embeddings import check_views, full_precision
-from lightning_renyicl.objectives.objective import Context, Objective
-from lightning_renyicl.objectives.prototypes import Prototypes, of_other_views, sinkhorn
+from lightning_renyicl.objectives.objective import Context
+from lightning_renyicl.objectives.prototypes import PrototypeObjective, Prototypes, of_other_views, sinkhorn
 from lightning_renyicl.objectives.queue import Queue, check_queue
 from lightning_renyicl.objectives.ranges import check_above_zero
 
 
-class SwAV(Objective):
+class SwAV(PrototypeObjective):
     r"""SwAV's loss: each view predicts to which prototypes a global view is assigned.
 
     .. math:: -\mathrm{mean}_{i,\, t,\, v \neq t} \sum_k Q_{ik}^{(t)} \log \mathrm{softmax}(z_i^{(v)} C^\top / \tau)_k
@@ -50,19 +50,16 @@ class SwAV(Objective):
         queue_epochs: float = 15.0,
         freeze_epochs: float = 1.0,
     ) -> None:
-        super().__init__()
-        if prototypes < 2:
-            raise ValueError(f"prototypes must be at least 2, got {prototypes}")
+        super().__init__(prototypes, freeze_epochs)
         check_above_zero(epsilon=epsilon, temperature=temperature)
         if iterations < 1:
             raise ValueError(f"iterations must be at least 1, got {iterations}")
-        for name, value in (("queue_epochs", queue_epochs), ("freeze_epochs", freeze_epochs)):
-            if not value >= 0.0:
-                raise ValueError(f"{name} must be at least 0, got {value}")
+        if not queue_epochs >= 0.0:
+            raise ValueError(f"queue_epochs must be at least 0, got {queue_epochs}")
         check_queue(queue)
-        self._count, self._length = prototypes, queue
+        self._length = queue
         self.epsilon, self.iterations, self.temperature = epsilon, iterations, temperature
-        self.queue_epochs, self.freeze_epochs = queue_epochs, freeze_epochs
+        self.queue_epochs = queue_epochs
 
     def build(self, width: int, num_classes: int) -> None:
         """Makes prototypes, and a queue for either global view.
@@ -112,11 +109,6 @@ class SwAV(Objective):
             for queue, view in zip(self.queues, target, strict=False):
                 queue.push(view)
         return loss, {"assignment_entropy": entropy}
-
-    def before_step(self, epoch: float) -> None:
-        """Keeps the optimizer from the prototypes in the first epochs; gradients are there on every process by then."""
-        if epoch < self.freeze_epochs:
-            self.prototypes.weight.grad = None
 
     def after_step(self, momentum: float | None) -> None:
         """Gives prototypes that a step has moved length 1 again."""
