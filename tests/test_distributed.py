@@ -39,8 +39,8 @@ from lightning_renyicl.objectives import (
     RMLCPC,
     Context,
     CrossEntropy,
-    Inputs,
     Objective,
+    Parts,
     SwAV,
     functional,
 )
@@ -89,7 +89,7 @@ class LabelledStep(Step):
     def forward(self, views: list, context: Context | None = None) -> tuple[Tensor, dict[str, Tensor]]:
         *views, labels = views
         views = [view.detach().requires_grad_(self.objective.reads_inputs) for view in views]
-        return super().forward(views, Context(labels, epoch=20.0, inputs=tuple(map(Inputs, views))))
+        return super().forward(views, Context(labels, epoch=20.0, inputs=tuple(map(Parts, views))))
 
 
 def supervised(unknown: int) -> tuple[LabelledStep, list[Tensor]]:

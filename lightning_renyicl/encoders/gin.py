@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from lightning_renyicl.encoders.backbone import Backbone
 from lightning_renyicl.encoders.segments import SparseSum
+from lightning_renyicl.objectives import Parts
 
 if TYPE_CHECKING:
     from torch_geometric.data import Batch
@@ -47,11 +48,23 @@ class GIN(Backbone):
             self.norms.append(nn.BatchNorm1d(width))
 
     def forward(self, batch: Batch) -> Tensor:
-        x, readouts = batch.x, []
+        _, graphs = self._layers(batch)
+        return torch.cat(graphs, dim=-1)
+
+    def with_parts(self, batch: Batch) -> tuple[Tensor, Parts]:
+        """Representations of graphs, and of their nodes ``[nodes, layers * width]``, all layers' side by side."""
+        nodes, graphs = self._layers(batch)
+        return torch.cat(graphs, dim=-1), Parts(torch.cat(nodes, dim=-1), batch.batch)
+
+    def _layers(self, batch: Batch) -> tuple[list[Tensor], list[Tensor]]:
+        """What each layer makes of the nodes, ``[nodes, width]``, and its sums over graphs, ``[N, width]``."""
+        x = batch.x
         nodes = torch.arange(len(x), device=x.device)
         neighbours = SparseSum(batch.edge_index[0], batch.edge_index[1], num_sources=len(x), num_sinks=len(x))
         graphs = SparseSum(nodes, batch.batch, num_sources=len(x), num_sinks=batch.num_graphs)
+        layers, readouts = [], []
         for perceptron, norm in zip(self.perceptrons, self.norms, strict=True):
             x = norm(perceptron(x + neighbours(x)))
+            layers.append(x)
             readouts.append(graphs(x))
-        return torch.cat(readouts, dim=-1)
+        return layers, readouts

@@ -10,6 +10,7 @@ from lightning.pytorch import Callback, Trainer
 from lightning.pytorch.callbacks import BatchSizeFinder, GradientAccumulationScheduler, LearningRateFinder
 from lightning.pytorch.strategies import DeepSpeedStrategy, FSDPStrategy, ModelParallelStrategy
 
+from lightning_renyicl.encoders import Backbone
 from lightning_renyicl.objectives import Objective
 
 REFUSED: dict[type[Callback], str] = {
@@ -65,6 +66,15 @@ def check_scheduler(factory: Any) -> None:
                 f"model.scheduler is made from optimizer, total_steps and steps_per_epoch, which {part.__name__} "
                 "doesn't take: WarmupCosine, a class of yours, or null"
             )
+
+
+def check_objective(objective: Objective, backbone: Backbone, momentum: float | None) -> None:
+    """Raises ValueError for an objective without the momentum encoder or the parts of samples that it needs."""
+    name = type(objective).__name__
+    if momentum is None and objective.needs_momentum:
+        raise ValueError(f"{name} needs a momentum encoder: give model.momentum, such as 0.99")
+    if objective.reads_parts and type(backbone).with_parts is Backbone.with_parts:
+        raise ValueError(f"{name} needs embeddings of what samples are made of, which {type(backbone).__name__} lacks")
 
 
 def check_views(trainer: Trainer, objective: Objective) -> None:

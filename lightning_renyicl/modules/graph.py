@@ -11,7 +11,7 @@ from torch import Tensor
 from lightning_renyicl.encoders import Backbone
 from lightning_renyicl.modules.base import ContrastiveModule
 from lightning_renyicl.modules.steps import logs_now
-from lightning_renyicl.objectives import Inputs
+from lightning_renyicl.objectives import Parts
 
 
 class GraphModule(ContrastiveModule):
@@ -29,10 +29,10 @@ class GraphModule(ContrastiveModule):
     def __init__(self, backbone: Callable[[int], Backbone], in_features: int, **shared: Any) -> None:
         super().__init__(backbone(in_features), **shared)
 
-    def with_inputs(self, view: Any) -> tuple[Any, Inputs]:
+    def with_inputs(self, view: Any) -> tuple[Any, Parts]:
         graphs = copy(view)
         graphs.x = view.x.detach().requires_grad_()
-        return graphs, Inputs(graphs.x, view.batch)
+        return graphs, Parts(graphs.x, view.batch)
 
     def training_step(self, batch: tuple[list[Any], Tensor], batch_idx: int) -> dict[str, Tensor]:
         outputs = super().training_step(batch, batch_idx)

@@ -1,4 +1,4 @@
-"""Optimizer and schedule, which every contrastive module counts in optimizer steps."""
+"""Optimizer and schedule, which every contrastive module counts in optimizer steps, and when a training is given up."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ import math
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from torch import Tensor
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler
 
 from lightning_renyicl.modules.checks import check_scheduler
+from lightning_renyicl.modules.divergence import Divergence
 from lightning_renyicl.modules.stored import StoredModule
 
 OptimizerFactory = Callable[[Iterable], Optimizer]
@@ -18,6 +20,8 @@ SchedulerFactory = Callable[[Optimizer, int, int], LRScheduler]
 
 class ScheduledModule(StoredModule):
     """A module that makes one optimizer of its parameters, with a schedule over the optimizer steps of the training.
+
+    A subclass tells ``divergence`` of every loss; a training that has diverged ends with its epoch.
 
     Args:
         optimizer: builds the optimizer from the parameters.
@@ -36,6 +40,7 @@ class ScheduledModule(StoredModule):
         self._scheduler = scheduler
         self.counts_steps = scheduler is not None
         """Whether anything depends on the length of the training."""
+        self.divergence = Divergence()
 
     def configure_optimizers(self) -> Any:
         optimizer = self._optimizer([p for p in self.parameters() if p.requires_grad])
@@ -52,6 +57,17 @@ class ScheduledModule(StoredModule):
 
     def after_step(self) -> None:
         """Runs once for each step that the optimizer took."""
+
+    def learned(self) -> list[Tensor]:
+        """What must stay finite."""
+        return list(self.parameters())
+
+    def on_train_epoch_start(self) -> None:
+        self.divergence.start()
+
+    def on_train_epoch_end(self) -> None:
+        """Stops a run that has diverged before its checkpoint replaces the last good one."""
+        self.divergence.check(self.trainer.current_epoch + 1, self.learned())
 
     def epochs_done(self) -> float:
         """Epochs that the training has behind it, optimizer steps by steps an epoch; 0 without a trainer.

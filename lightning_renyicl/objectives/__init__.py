@@ -14,7 +14,7 @@ from lightning_renyicl.objectives.mine import MINE
 from lightning_renyicl.objectives.moco import MoCo
 from lightning_renyicl.objectives.moco_v3 import MoCoV3
 from lightning_renyicl.objectives.nnclr import NNCLR
-from lightning_renyicl.objectives.objective import Context, Inputs, Objective
+from lightning_renyicl.objectives.objective import Context, Objective, Parts
 from lightning_renyicl.objectives.rince import RINCE
 from lightning_renyicl.objectives.rpc import RPC
 from lightning_renyicl.objectives.supcon import SupCon
@@ -43,10 +43,10 @@ __all__ = [
     "Context",
     "CosineCritic",
     "CrossEntropy",
-    "Inputs",
     "MoCo",
     "MoCoV3",
     "Objective",
+    "Parts",
     "Renyi",
     "SupCon",
     "SwAV",

@@ -9,8 +9,8 @@ from torch import Generator, Tensor, nn
 
 
 @dataclass(frozen=True)
-class Inputs:
-    """The numbers that the network reads of one view.
+class Parts:
+    """Numbers that belong to the samples of one view: inputs of the network, or embeddings of a graph's nodes.
 
     Attributes:
         values: numbers with gradient, ``[N, ...]``, or of the nodes of N graphs ``[M, F]``.
@@ -19,6 +19,19 @@ class Inputs:
 
     values: Tensor
     owner: Tensor | None = None
+
+
+@dataclass(frozen=True)
+class Mixing:
+    """Partners and weights by which samples are mixed: ``weight[i] x_i + (1 - weight[i]) x_partner[i]``.
+
+    Attributes:
+        partner: another sample of this process for each, ``[N]``.
+        weight: the weight of the sample itself, ``[N]`` in [1/2, 1].
+    """
+
+    partner: Tensor
+    weight: Tensor
 
 
 @dataclass(frozen=True)
@@ -31,12 +44,16 @@ class Context:
         generator: random numbers of this batch and process, on the embeddings' device, for objectives that draw; None:
             torch's own.
         inputs: what the network reads of each view, for objectives with ``reads_inputs``; else nothing.
+        parts: embeddings of the parts of each view's samples, for objectives with ``reads_parts``; else nothing.
+        mixing: how the samples of the first view are mixed, for objectives with ``mixing``; else None.
     """
 
     labels: Tensor | None = None
     epoch: float = 0.0
     generator: Generator | None = None
-    inputs: tuple[Inputs, ...] = ()
+    inputs: tuple[Parts, ...] = ()
+    parts: tuple[Parts, ...] = ()
+    mixing: Mixing | None = None
 
 
 class Objective(nn.Module):
@@ -50,6 +67,10 @@ class Objective(nn.Module):
     """The least number of views."""
     reads_inputs = False
     """Whether it needs gradients with respect to what the network reads."""
+    reads_parts = False
+    """Whether it needs embeddings of the parts that samples are made of, such as nodes of graphs."""
+    mixing: float | None = None
+    """The concentration a of Beta(a, a) by which the samples of the first view are mixed; None: they are not."""
     draws = False
     """Whether it needs random numbers."""
     needs_momentum = False

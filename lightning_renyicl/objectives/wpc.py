@@ -11,7 +11,7 @@ from torch import Tensor
 from lightning_renyicl.distributed import global_mean, world_group
 from lightning_renyicl.objectives.bounds import CPC
 from lightning_renyicl.objectives.embeddings import full_precision
-from lightning_renyicl.objectives.objective import Context, Inputs
+from lightning_renyicl.objectives.objective import Context, Parts
 from lightning_renyicl.objectives.ranges import check_above_zero
 
 _SMALLEST_SQUARE = 1e-12
@@ -68,7 +68,7 @@ class WPC(CPC):
         return loss + penalty, {**logs, "slope": global_mean(slopes.detach(), group)}
 
 
-def _slopes(scores: Tensor, inputs: Sequence[Inputs]) -> Tensor:
+def _slopes(scores: Tensor, inputs: Sequence[Parts]) -> Tensor:
     """Norms of the gradients of N scores by all that was read of each sample, ``[N]``."""
     values = [one.values for one in inputs]
     gradients = torch.autograd.grad(scores.sum(), values, create_graph=True, allow_unused=True)

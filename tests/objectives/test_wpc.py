@@ -14,7 +14,7 @@ from datamodules.augmentations import Identity
 from lightning_renyicl.encoders import GIN, MLP
 from lightning_renyicl.heads import MLPHead
 from lightning_renyicl.modules import GraphModule, TabularModule
-from lightning_renyicl.objectives import CPC, WPC, Context, Inputs
+from lightning_renyicl.objectives import CPC, WPC, Context, Parts
 
 TAU = 0.5
 
@@ -27,7 +27,7 @@ def views(count=2, samples=5, width=3):
 
 def loss_of(network, inputs, penalty=2.0):
     online = [network(view) for view in inputs]
-    return WPC(penalty, temperature=TAU)(online, online[:2], Context(inputs=tuple(map(Inputs, inputs))))
+    return WPC(penalty, temperature=TAU)(online, online[:2], Context(inputs=tuple(map(Parts, inputs))))
 
 
 def network(seed=0):
@@ -58,7 +58,7 @@ def test_penalty_against_central_differences(count):
     slopes = [math.sqrt(square) for square in squares]
     online = [net(view) for view in inputs]
     loss, logs = loss_of(net, inputs)
-    plain = WPC(1e-12, temperature=TAU)(online, online[:2], Context(inputs=tuple(map(Inputs, inputs))))[0]
+    plain = WPC(1e-12, temperature=TAU)(online, online[:2], Context(inputs=tuple(map(Parts, inputs))))[0]
     penalty = 2.0 * sum((slope - 1) ** 2 for slope in slopes) / 5
     assert loss.item() == pytest.approx(plain.item() + penalty, rel=1e-6)
     assert logs["slope"].item() == pytest.approx(sum(slopes) / 5, rel=1e-6)
