@@ -327,13 +327,16 @@ class InMemoryDataModule(SplitLoaders):
 
     def on_after_batch_transfer(self, batch: Any, dataloader_idx: int) -> tuple[Any, Tensor]:
         assert self.trainer is not None
-        # Lightning converts a batch before this hook, when it is still an index.
-        convert = self.trainer.precision_plugin.convert_input
         if self.trainer.training:
             views, target = self.train_batch(batch)
-            return [apply(view, convert) for view in views], target
+            return [self.in_precision(view) for view in views], target
         x, target = self.eval_batch(batch)
-        return apply(x, convert), target
+        return self.in_precision(x), target
+
+    def in_precision(self, x: Any) -> Any:
+        """A batch in the trainer's precision; Lightning itself converts one while it is still an index."""
+        assert self.trainer is not None
+        return apply(x, self.trainer.precision_plugin.convert_input)
 
 
 def index_loader(sampler: BatchIndices) -> DataLoader:

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from lightning_renyicl.encoders.backbone import Backbone
 from lightning_renyicl.encoders.segments import SparseSum
+from lightning_renyicl.heads import initialize
 from lightning_renyicl.objectives import Parts
 
 if TYPE_CHECKING:
@@ -41,10 +42,9 @@ class GIN(Backbone):
         for layer in range(layers):
             first = nn.Linear(in_features if layer == 0 else width, width)
             second = nn.Linear(width, width)
-            for linear in (first, second):
-                nn.init.xavier_uniform_(linear.weight)
-                nn.init.zeros_(linear.bias)
-            self.perceptrons.append(nn.Sequential(first, nn.ReLU(), second, nn.ReLU()))
+            perceptron = nn.Sequential(first, nn.ReLU(), second, nn.ReLU())
+            initialize(perceptron, "xavier")
+            self.perceptrons.append(perceptron)
             self.norms.append(nn.BatchNorm1d(width))
 
     def forward(self, batch: Batch) -> Tensor:

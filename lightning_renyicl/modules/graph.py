@@ -9,6 +9,7 @@ from typing import Any
 from torch import Tensor
 
 from lightning_renyicl.encoders import Backbone
+from lightning_renyicl.heads import HeadPerAugmentation
 from lightning_renyicl.modules.base import ContrastiveModule
 from lightning_renyicl.modules.steps import logs_now
 from lightning_renyicl.objectives import Parts
@@ -28,11 +29,19 @@ class GraphModule(ContrastiveModule):
 
     def __init__(self, backbone: Callable[[int], Backbone], in_features: int, **shared: Any) -> None:
         super().__init__(backbone(in_features), **shared)
+        if isinstance(self.projector, HeadPerAugmentation) and self.momentum_target is not None:
+            raise ValueError("a momentum encoder doesn't know which augmentation a graph had: model.momentum null")
 
     def with_inputs(self, view: Any) -> tuple[Any, Parts]:
         graphs = copy(view)
         graphs.x = view.x.detach().requires_grad_()
         return graphs, Parts(graphs.x, view.batch)
+
+    def project(self, features: Tensor, view: Any) -> Tensor:
+        if not isinstance(self.projector, HeadPerAugmentation):
+            return super().project(features, view)
+        embeddings: Tensor = self.projector(features, view.get("choice"))
+        return embeddings
 
     def training_step(self, batch: tuple[list[Any], Tensor], batch_idx: int) -> dict[str, Tensor]:
         outputs = super().training_step(batch, batch_idx)

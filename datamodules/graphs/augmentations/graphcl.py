@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, get_args
 
 import torch
-from torch import Generator, nn
+from torch import Generator, Tensor, nn
 
 from datamodules.augmentations.base import Augmentation, Compose, RandomChoice
 from datamodules.graphs.augmentations.edge_perturbation import EdgePerturbation
@@ -41,6 +41,10 @@ class OneForEachGraph(GraphAugmentation):
 
     def forward(self, batch: Batch, generator: Generator) -> Batch:
         drawn = torch.randint(len(self.parts), (batch.num_graphs,), generator=generator, device=generator.device)  # [N]
+        return self.apply_drawn(batch, generator, drawn)
+
+    def apply_drawn(self, batch: Batch, generator: Generator, drawn: Tensor) -> Batch:
+        """Applies to every graph the part of the number ``drawn``, ``[N]``; one that no part has leaves it alone."""
         mask = None
         for number, part in enumerate(self.parts):
             if isinstance(part, InducedSubgraph):
