@@ -27,7 +27,7 @@ from lightning_renyicl.distributed import gather, rank, world_group, world_size
 from lightning_renyicl.encoders import GIN, MLP, ResNet
 from lightning_renyicl.evaluation import OnlineProbe
 from lightning_renyicl.evaluation.features import in_order
-from lightning_renyicl.heads import MLPHead
+from lightning_renyicl.heads import MLPHead, ResidualHead
 from lightning_renyicl.modules import TabularModule
 from lightning_renyicl.modules.steps import feature_std
 from lightning_renyicl.momentum import MomentumTarget
@@ -39,6 +39,7 @@ from lightning_renyicl.objectives import (
     RMLCPC,
     Context,
     CrossEntropy,
+    InfoGraph,
     Objective,
     Parts,
     SwAV,
@@ -90,6 +91,30 @@ class LabelledStep(Step):
         *views, labels = views
         views = [view.detach().requires_grad_(self.objective.reads_inputs) for view in views]
         return super().forward(views, Context(labels, epoch=20.0, inputs=tuple(map(Parts, views))))
+
+
+class NodeStep(nn.Module):
+    """A step of InfoGraph on a batch of graphs."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        torch.manual_seed(0)
+        self.backbone = GIN(6, width=4, layers=2).eval()
+        self.projector, self.objective = ResidualHead(8), InfoGraph()
+        self.objective.build(8, 0)
+
+    def forward(self, views: list) -> tuple[Tensor, dict[str, Tensor]]:
+        features, parts = zip(*map(self.backbone.with_parts, views), strict=True)
+        projections = [self.projector(f) for f in features]
+        return self.objective(projections, projections[:2], Context(parts=parts))
+
+
+def infograph() -> tuple[NodeStep, list]:
+    """A step of InfoGraph, and graphs of which some processes have more nodes."""
+    graphs = sorted((_graph() for _ in range(SAMPLES)), key=lambda graph: graph.num_nodes)
+    for graph in graphs:
+        graph.x = graph.x.double()
+    return NodeStep().double(), [graphs, graphs[::-1]]
 
 
 def supervised(unknown: int) -> tuple[LabelledStep, list[Tensor]]:
@@ -208,6 +233,7 @@ def everything(position: int, world: int) -> Iterator[tuple[str, dict[str, Tenso
     # all, some of a process's, all of a process's and all samples without a label
     for unknown in (0, 3, SAMPLES // 4, SAMPLES):
         yield f"CrossEntropy, {unknown=}, float64", outcome(*supervised(unknown), position, world)
+    yield "InfoGraph, float64", outcome(*infograph(), position, world)
     step, batch = supervised(3)
     wrapped = DistributedDataParallel(step) if world > 1 else step
     yield "CrossEntropy, DistributedDataParallel, float64", outcome(wrapped, batch, position, world, averaged=True)

@@ -1,7 +1,7 @@
 """All augmentations, of every domain: random maps of whole batches, each sample with its own draw."""
 
 from datamodules.augmentations.base import Augmentation, Compose, Identity, RandomChoice
-from datamodules.graphs.augmentations import AttributeMask, EdgePerturbation, GraphCL, NodeDrop, Subgraph
+from datamodules.graphs.augmentations import AttributeMask, EdgePerturbation, GraphCL, LearnedChoice, NodeDrop, Subgraph
 from datamodules.images.augmentations import (
     CenterCrop,
     ColorJitter,
@@ -31,6 +31,7 @@ __all__ = [
     "HorizontalFlip",
     "Identity",
     "Jigsaw",
+    "LearnedChoice",
     "NodeDrop",
     "Normalize",
     "RandAugment",

@@ -59,11 +59,7 @@ class JOAO(Callback):
             self._choice.probabilities, self._loaded = self._loaded, None
 
     def on_train_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        before = self._choice.probabilities
-        losses = self._losses(trainer, pl_module)
-        step = before.cpu().double() + losses - self.gamma * (before.cpu().double() - 1 / len(before))
-        if step.isfinite().all():  # else the run ends with this epoch
-            self._choice.probabilities = project_on_simplex(step).to(before)
+        self._choice.probabilities = ascend(self._choice.probabilities, self._losses(trainer, pl_module), self.gamma)
         chosen = zip(self._choice.names, self._choice.probabilities.cpu().unbind(), strict=True)
         pl_module.log_dict({f"joao/{name}": p for name, p in chosen}, rank_zero_only=True)
 
@@ -106,6 +102,19 @@ class JOAO(Callback):
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         self._loaded = state_dict.get("probabilities")
+
+
+def ascend(probabilities: Tensor, losses: Tensor, gamma: float) -> Tensor:
+    """The step of :class:`JOAO`; none where a loss is not finite, since the run then ends with its epoch.
+
+    Args:
+        probabilities: probabilities ``[A]``.
+        losses: loss of each augmentation by itself, ``[A]``.
+        gamma: weight of the distance to equal probabilities.
+    """
+    p = probabilities.to(losses)
+    step = p + losses - gamma * (p - 1 / len(p))
+    return project_on_simplex(step).to(probabilities) if step.isfinite().all() else probabilities
 
 
 def project_on_simplex(x: Tensor) -> Tensor:

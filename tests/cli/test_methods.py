@@ -12,7 +12,7 @@ import torch
 CONFIGS = Path(__file__).parents[2] / "configs"
 METHODS = sorted(path.stem for path in (CONFIGS / "methods").glob("*.yaml"))
 DIGITS = ["digits_image_hard", "digits_table_hard", "digits_graph"]
-FOR = {"scarf": ["digits_table_hard"]}
+FOR = {"scarf": ["digits_table_hard"], **{name: ["digits_graph"] for name in ("infograph", "joao", "joao_v2")}}
 """Methods that are of one domain."""
 MORE = {"clsa": ["--data.views+=Identity"]}
 """What methods want of the data that the digits' configurations don't have."""
@@ -59,6 +59,25 @@ def test_views_of_their_own(command, tmp_path, name):
     assert outcome.code == 0, outcome.err
     (run,) = (tmp_path / "runs").glob("*/seed0")
     assert json.loads((run / "result.json").read_text())["metrics"]["online_probe/top1"] >= 0
+
+
+@pytest.mark.slow
+def test_two_processes_choose_augmentations_alike(process, tmp_path):
+    """Losses are those of the global batch."""
+    names = ["digits_graph", "methods/joao_v2", "scale/smoke"]
+    for devices in (1, 2):
+        folder = tmp_path / str(devices)
+        folder.mkdir()
+        more = ["--trainer.accelerator=cpu", "--data.batch_size=16", f"--trainer.devices={devices}"]
+        outcome = process(folder, "-m", "lightning_renyicl", "fit", *overlays(*names), *more)
+        assert outcome.returncode == 0, outcome.stderr
+
+
+def test_infograph_needs_nodes(command):
+    outcome = command("fit", *overlays("digits_table_hard", "methods/infograph", "scale/smoke"))
+    assert outcome.code == 2
+    (line,) = outcome.err.strip().splitlines()
+    assert "InfoGraph needs embeddings of what samples are made of, which EmbeddedColumns lacks" in line
 
 
 def test_a_method_of_rows_is_refused_for_images(command):

@@ -6,7 +6,7 @@ from torch import nn
 from torch_geometric.data import Batch, Data
 from torch_geometric.nn import GINConv
 
-from lightning_renyicl.encoders import GIN
+from lightning_renyicl.encoders import GIN, MLP
 
 
 def graph(x, edges):
@@ -97,3 +97,22 @@ def test_starts_from_xavier_weights_and_zero_biases():
         limit = (6 / (linear.in_features + linear.out_features)) ** 0.5
         assert 0.95 * limit < linear.weight.abs().max() <= limit
         assert not linear.bias.any()
+
+
+def test_the_parts_of_graphs_are_their_nodes():
+    torch.manual_seed(0)
+    encoder = GIN(2, width=5, layers=3).double().eval()
+    batch = Batch.from_data_list([PATH, DOT, TRIANGLE])
+    graphs, nodes = encoder.with_parts(batch)
+    assert torch.equal(graphs, encoder(batch))
+    assert nodes.values.shape == (7, encoder.num_features)
+    sums = torch.zeros_like(graphs).index_add(0, nodes.owner, nodes.values)
+    torch.testing.assert_close(sums, graphs)
+    alone, parts = encoder.with_parts(Batch.from_data_list([PATH]))
+    torch.testing.assert_close(parts.values, nodes.values[:3])
+    torch.testing.assert_close(alone[0], graphs[0])
+
+
+def test_rows_have_no_parts():
+    with pytest.raises(NotImplementedError, match="MLP has no embeddings of parts"):
+        MLP(3, [4]).with_parts(torch.zeros(2, 3))
