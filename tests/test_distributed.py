@@ -111,6 +111,7 @@ class NodeStep(nn.Module):
 
 def infograph() -> tuple[NodeStep, list]:
     """A step of InfoGraph, and graphs of which some processes have more nodes."""
+    torch.manual_seed(3)
     graphs = sorted((_graph() for _ in range(SAMPLES)), key=lambda graph: graph.num_nodes)
     for graph in graphs:
         graph.x = graph.x.double()

@@ -61,23 +61,38 @@ def test_views_of_their_own(command, tmp_path, name):
     assert json.loads((run / "result.json").read_text())["metrics"]["online_probe/top1"] >= 0
 
 
+PROGRAM = """
+import sys
+import torch
+from lightning.pytorch import Callback
+from lightning_renyicl.cli import run
+
+class Record(Callback):
+    def on_train_end(self, trainer, pl_module):
+        choice, = [part for part in trainer.datamodule.views[1].modules() if hasattr(part, "probabilities")]
+        weights = {name: tensor for name, tensor in pl_module.state_dict().items() if "running" not in name}
+        torch.save({**weights, "probabilities": choice.probabilities}, f"{trainer.global_rank}.pt")
+
+run(sys.argv[1:], callbacks=[Record()])
+"""
+
+
 @pytest.mark.slow
 def test_two_processes_choose_augmentations_alike(process, tmp_path):
-    """Losses are those of the global batch."""
-    names = ["digits_graph", "methods/joao_v2", "scale/smoke"]
-    for devices in (1, 2):
-        folder = tmp_path / str(devices)
-        folder.mkdir()
-        more = ["--trainer.accelerator=cpu", "--data.batch_size=16", f"--trainer.devices={devices}"]
-        outcome = process(folder, "-m", "lightning_renyicl", "fit", *overlays(*names), *more)
-        assert outcome.returncode == 0, outcome.stderr
+    (tmp_path / "program.py").write_text(PROGRAM)
+    more = ["--trainer.accelerator=cpu", "--data.batch_size=16", "--trainer.devices=2", "--trainer.max_epochs=2"]
+    outcome = process(tmp_path, "program.py", "fit", *overlays("digits_graph", "methods/joao_v2", "scale/smoke"), *more)
+    assert outcome.code == 0, outcome.err
+    first, second = (torch.load(tmp_path / f"{rank}.pt", weights_only=True) for rank in range(2))
+    assert all(torch.equal(first[name], second[name]) for name in first)
+    assert (first["probabilities"] != 0.2).all()
 
 
 def test_infograph_needs_nodes(command):
     outcome = command("fit", *overlays("digits_table_hard", "methods/infograph", "scale/smoke"))
     assert outcome.code == 2
     (line,) = outcome.err.strip().splitlines()
-    assert "InfoGraph needs embeddings of what samples are made of, which EmbeddedColumns lacks" in line
+    assert "InfoGraph needs embeddings of what samples are made of, which MLP lacks" in line
 
 
 def test_a_method_of_rows_is_refused_for_images(command):
