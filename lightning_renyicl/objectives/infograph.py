@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
+from torch.nn.functional import logsigmoid
 
 from lightning_renyicl.distributed import all_reduce_sum, gather, rank, reduce_sum, world_group
 from lightning_renyicl.heads import ResidualHead
@@ -74,7 +74,8 @@ class InfoGraph(Objective):
             own = (nodes.owner + rank(group) * len(graphs))[:, None]  # [M, 1]
             positive = scores.gather(1, own)
             others = scores.scatter(1, own, -math.inf)  # without a share in the loss
-            sums = [F.softplus(-positive).sum(), F.softplus(others).sum(), positive.sum(), scores.sum()]
+            # softplus(x), which torch rounds to x above 20, is -logsigmoid(-x)
+            sums = [-logsigmoid(positive).sum(), -logsigmoid(-others).sum(), positive.sum(), scores.sum()]
             own_term, other_term, own_score, all_scores = reduce_sum(torch.stack(sums), group).unbind()
             count = all_reduce_sum(scores.new_tensor(float(len(scores))), group)  # M
             negatives = count * (len(everywhere) - 1)
