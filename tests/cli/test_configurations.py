@@ -40,7 +40,7 @@ BELOW = {
     "grids": ["cifar100_hard.yaml"],
     "graph": ["mutag.yaml"],
     "graphcl_legacy": ["mutag.yaml"],
-    **dict.fromkeys(["infograph", "joao", "joao_v2"], ["mutag.yaml"]),
+    **dict.fromkeys(["infograph", "joao", "joao_v2", "constant_feature"], ["mutag.yaml"]),
     **dict.fromkeys(["joao0.01", "joao0.1", "joao1.0"], ["mutag.yaml", "methods/joao.yaml"]),
     "pairs": ["gaussian_mi.yaml"],
     "own": ["own_table.yaml"],
