@@ -29,6 +29,7 @@ from lightning_renyicl.runs.folder import RunFolder, default_path, find, of_a_fo
 from lightning_renyicl.runs.stored_configuration import (
     LINKED,
     WORDS,
+    data_of_pretraining,
     differences,
     save_arguments,
     stored_sections,
@@ -117,6 +118,7 @@ class RenyiCLI(LightningCLI):
         args = list(args)
         check_configurations(values_of(args, "--config") + values_of(args, "-c"))
         stored, self._in_place, self._run = stored_sections(args)
+        stored = {**data_of_pretraining(args), **stored}
         if stored:
             args[1:1] = ["--config", yaml.safe_dump(stored)]
         self.config = parser.parse_args(args)

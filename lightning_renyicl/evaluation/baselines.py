@@ -14,8 +14,8 @@ from torch.nn.modules.batchnorm import _BatchNorm
 from torchmetrics.functional.classification import multiclass_confusion_matrix
 
 from datamodules.drawing import drawn, places
+from lightning_renyicl.accuracy import accuracies
 from lightning_renyicl.distributed import all_reduce_sum, world_group, world_size
-from lightning_renyicl.evaluation.accuracy import accuracies
 from lightning_renyicl.evaluation.features import batches_of, features_of
 from lightning_renyicl.evaluation.logistic_regression import LogisticRegression
 from lightning_renyicl.evaluation.protocol import FeatureProtocol, LabeledFeatures

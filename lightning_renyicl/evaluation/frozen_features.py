@@ -9,7 +9,7 @@ import torch
 from lightning.pytorch import Callback, LightningModule, Trainer
 from torchmetrics.functional.classification import multiclass_confusion_matrix
 
-from lightning_renyicl.evaluation.accuracy import accuracies
+from lightning_renyicl.accuracy import accuracies
 from lightning_renyicl.evaluation.features import features_of, labelled
 from lightning_renyicl.evaluation.labels import OMIT_CALLBACK, check_classes
 from lightning_renyicl.evaluation.protocol import FeatureProtocol, LabeledFeatures

@@ -12,8 +12,8 @@ from lightning.pytorch import Callback, LightningModule, Trainer
 from torch import nn
 from torchmetrics.classification import MulticlassConfusionMatrix
 
+from lightning_renyicl.accuracy import accuracies
 from lightning_renyicl.distributed import Group, all_reduce_sum, world_group, world_size
-from lightning_renyicl.evaluation.accuracy import accuracies
 from lightning_renyicl.evaluation.labels import check_classes
 
 log = logging.getLogger(__name__)

@@ -43,7 +43,7 @@ class ScheduledModule(StoredModule):
         self.divergence = Divergence()
 
     def configure_optimizers(self) -> Any:
-        optimizer = self._optimizer([p for p in self.parameters() if p.requires_grad])
+        optimizer = self._optimizer(self.trained())
         # A hook of the optimizer itself runs once for each step that happened: not for micro-batches of an accumulated
         # gradient, and not for a step that the gradient scaler skipped (but for fused optimizers, which skip inside).
         optimizer.register_step_post_hook(lambda *_: self.after_step())
@@ -54,6 +54,10 @@ class ScheduledModule(StoredModule):
             return optimizer
         scheduler = self._scheduler(optimizer, self.total_steps, self._steps_per_epoch())
         return {"optimizer": optimizer, "lr_scheduler": {"scheduler": scheduler, "interval": "step"}}
+
+    def trained(self) -> list[Any]:
+        """What the optimizer is made of: parameters, or groups of them."""
+        return [p for p in self.parameters() if p.requires_grad]
 
     def after_step(self) -> None:
         """Runs once for each step that the optimizer took."""

@@ -55,19 +55,12 @@ class StoredModule(LightningModule):
         """
         path = Path(checkpoint_path)
         checkpoint = read_checkpoint(path, map_location=map_location)
-        stored = with_current_names(dict(checkpoint.get("hyper_parameters", {})))
-        stored.pop("_instantiator", None)
-        if "_class_path" in stored:
-            section = {"class_path": stored.pop("_class_path"), "init_args": stored}
-            if not trust_checkpoint:
-                trust = Trust(str(path), "trust_checkpoint=True takes whatever it names, and runs it")
-                trust.check(section, None, "the module")
-                found = trust.class_of(section["class_path"], "the module")
-                if not issubclass(found, cls):
-                    raise ValueError(f"{path} holds {found.__name__}, which is no {cls.__name__}")
-            module = cls._made_of({**section, "init_args": {**stored, **arguments}}, path)
+        section = section_of(checkpoint)
+        if "class_path" in section:
+            section["init_args"] |= arguments
+            module = cls.made_of(section, str(path), trust_checkpoint)
         else:  # of a trainer in Python
-            module = cls(**{**stored, **arguments})
+            module = cls(**{**section["init_args"], **arguments})
         weights = checkpoint["state_dict"]
         if {weights[name].dtype for name, _ in module.named_parameters() if name in weights} == {torch.float64}:
             module.double()  # else they would be rounded
@@ -75,15 +68,31 @@ class StoredModule(LightningModule):
         return module
 
     @classmethod
-    def _made_of(cls, section: dict[str, Any], path: Path) -> Any:
+    def made_of(cls, section: dict[str, Any], source: str, trust_checkpoint: bool = False) -> Any:
+        """A new module of this class or one that inherits from it.
+
+        Args:
+            section: its ``class_path`` and ``init_args``.
+            source: what says so, for messages.
+            trust_checkpoint: whether to take classes that are not of this project nor of ``torch.optim``.
+
+        Raises:
+            ValueError: classes that may not be named, of another kind, or that cannot be made.
+        """
         from jsonargparse import ArgumentError, ArgumentParser  # which else the command alone needs
 
+        if not trust_checkpoint:
+            trust = Trust(source, "trust_checkpoint=True takes whatever it names, and runs it")
+            trust.check(section, None, "the module")
+            found = trust.class_of(section["class_path"], "the module")
+            if not issubclass(found, cls):
+                raise ValueError(f"{source} holds {found.__name__}, which is no {cls.__name__}")
         parser = ArgumentParser(exit_on_error=False)
         parser.add_subclass_arguments(cls, "module", fail_untyped=False)
         try:
             return parser.instantiate_classes(parser.parse_object({"module": section})).module
         except ArgumentError as error:
-            raise ValueError(shorten(f"{path} holds no {cls.__name__} that can be made: {error}", 500)) from error
+            raise ValueError(shorten(f"{source} holds no {cls.__name__} that can be made: {error}", 500)) from error
 
     def setup(self, stage: str) -> None:
         """Refuses a trainer that these modules don't work with."""
@@ -153,6 +162,14 @@ class StoredModule(LightningModule):
         # what is no group's own, as the vector_lr of LARS, is the rate of one
         rates = self._before.get("scheduler") != self.hparams.get("scheduler") or not held.issuperset(changes)
         return [*changes, "lr"] if rates else changes
+
+
+def section_of(checkpoint: dict[str, Any]) -> dict[str, Any]:
+    """What a checkpoint says of its module: ``init_args`` and, where the command made it, ``class_path``."""
+    stored = with_current_names(dict(checkpoint.get("hyper_parameters", {})))
+    stored.pop("_instantiator", None)
+    named = {"class_path": stored.pop("_class_path")} if "_class_path" in stored else {}
+    return {**named, "init_args": stored}
 
 
 def _class(section: Any) -> Any:

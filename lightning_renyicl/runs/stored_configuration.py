@@ -80,12 +80,7 @@ def stored_sections(args: list[str]) -> tuple[dict[str, Any], dict[str, Any], Pa
     checkpoint = read_checkpoint(path, source)
     if args[0] == "fit":
         check_parts(checkpoint, source)
-    stored: dict[str, Any] = {}
-    for section, key in (("model", "hyper_parameters"), ("data", "datamodule_hyper_parameters")):
-        arguments = with_current_names(dict(checkpoint.get(key, {})))
-        arguments.pop("_instantiator", None)
-        if "_class_path" in arguments:
-            stored[section] = {"class_path": arguments.pop("_class_path"), "init_args": arguments}
+    stored = sections_of(checkpoint)
     own = stored["model"]["init_args"] if "model" in stored else {}
     linked = {name: own.pop(name) for name in LINKED if name in own}
     if type(linked.get(CLASSES, 0)) is not int:
@@ -94,7 +89,7 @@ def stored_sections(args: list[str]) -> tuple[dict[str, Any], dict[str, Any], Pa
     found, origin = stored_callbacks(checkpoint, path, folder) if args[0] in ("validate", "test") else (None, "")
     if not isinstance(found, (list, dict, NoneType)):
         raise ValueError(f"{origin}: trainer.callbacks is no list")
-    if (values_of(args, "--trust_checkpoint") or ["false"])[-1].lower() not in ("true", "yes"):
+    if not trusted(args):
         trust = Trust(source, REMEDY, named=named_by_user(args))
         for section, content in stored.items():
             trust.check(content, None, section)
@@ -102,6 +97,41 @@ def stored_sections(args: list[str]) -> tuple[dict[str, Any], dict[str, Any], Pa
     if found:
         stored["trainer"] = {"callbacks": found}
     return stored, {name: value for name, value in linked.items() if name == CLASSES}, folder
+
+
+def sections_of(checkpoint: dict[str, Any]) -> dict[str, Any]:
+    """The sections ``model`` and ``data`` of the configuration that a checkpoint of the command carries."""
+    sections: dict[str, Any] = {}
+    for section, key in (("model", "hyper_parameters"), ("data", "datamodule_hyper_parameters")):
+        arguments = with_current_names(dict(checkpoint.get(key, {})))
+        arguments.pop("_instantiator", None)
+        if "_class_path" in arguments:
+            sections[section] = {"class_path": arguments.pop("_class_path"), "init_args": arguments}
+    return sections
+
+
+def data_of_pretraining(args: list[str]) -> dict[str, Any]:
+    """The data section of the checkpoint that ``--model.checkpoint`` names, from which a training with labels begins.
+
+    Raises:
+        ValueError: a checkpoint that is damaged, or names classes that it may not name.
+        OSError: a file that cannot be read.
+    """
+    values = values_of(args, "--model.checkpoint") + values_of(args, "--model.init_args.checkpoint")
+    if not values or args[0] != "fit":
+        return {}
+    source = f"--model.checkpoint {values[-1]}"
+    section = sections_of(read_checkpoint(Path(values[-1]), source)).get("data")
+    if section is None:
+        return {}
+    if not trusted(args):
+        Trust(source, REMEDY, named=named_by_user(args)).check(section, None, "data")
+    return {"data": section}
+
+
+def trusted(args: list[str]) -> bool:
+    """Whether a command takes any class that a checkpoint names."""
+    return (values_of(args, "--trust_checkpoint") or ["false"])[-1].lower() in ("true", "yes")
 
 
 def stored_callbacks(checkpoint: dict[str, Any], path: Path, folder: Path | None) -> tuple[Any, str]:

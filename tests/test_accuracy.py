@@ -6,7 +6,7 @@ import pytest
 import torch
 from sklearn.metrics import accuracy_score, balanced_accuracy_score, confusion_matrix
 
-from lightning_renyicl.evaluation.accuracy import accuracies
+from lightning_renyicl.accuracy import accuracies
 
 
 @pytest.mark.filterwarnings("ignore:y_pred contains classes not in y_true")
