@@ -9,12 +9,13 @@ from lightning_renyicl.objectives.critic import CosineCritic
 from lightning_renyicl.objectives.cross_entropy import CrossEntropy
 from lightning_renyicl.objectives.dino import DINO
 from lightning_renyicl.objectives.hcl import HCL
+from lightning_renyicl.objectives.imix import IMix, IMixBYOL, IMixMoCo
 from lightning_renyicl.objectives.jsd import JSD
 from lightning_renyicl.objectives.mine import MINE
 from lightning_renyicl.objectives.moco import MoCo
 from lightning_renyicl.objectives.moco_v3 import MoCoV3
 from lightning_renyicl.objectives.nnclr import NNCLR
-from lightning_renyicl.objectives.objective import Context, Objective, Parts
+from lightning_renyicl.objectives.objective import Context, Mixing, Objective, Parts
 from lightning_renyicl.objectives.rince import RINCE
 from lightning_renyicl.objectives.rpc import RPC
 from lightning_renyicl.objectives.supcon import SupCon
@@ -43,6 +44,10 @@ __all__ = [
     "Context",
     "CosineCritic",
     "CrossEntropy",
+    "IMix",
+    "IMixBYOL",
+    "IMixMoCo",
+    "Mixing",
     "MoCo",
     "MoCoV3",
     "Objective",
