@@ -64,10 +64,10 @@ class IMix(_Mixed, CPC):
               - w_i f(\tilde{x}_i, y_i) - (1 - w_i) f(\tilde{x}_i, y_{j(i)}) \right],
               \qquad \tilde{x}_i = w_i x_i + (1 - w_i) x_{j(i)}
 
-    Lee et al. (2021), eq. (3) of i-Mix, but for a constant: the mean of two cross entropies, weighted by w. x is the
-    first view, y the second, which is not mixed; weights are drawn as max(b, 1 - b), b from Beta(a, a), for each
-    sample, and partners j are a permutation of a process's samples. Keys are those of the global batch, where the
-    authors' code has those of a process. With weights of 1 it is CPC in one direction.
+    i-Mix (Lee et al., 2021), but for a constant: the mean of two cross entropies, weighted by w. x is the first view, y
+    the second, which is not mixed; weights are drawn as max(b, 1 - b), b from Beta(a, a), for each sample, and partners
+    j are a permutation of a process's samples. Keys are those of the global batch, where the authors' code has those of
+    a process. With weights of 1 it is InfoNCE in one direction.
 
     Args:
         mixing: concentration a of the weights' distribution, a finite number above 0.
@@ -107,7 +107,7 @@ class IMixBYOL(Objective):
     .. math:: \mathrm{mean}_i \left[ 2 - 2 w_i \cos(q_i, \mathrm{sg}\, z_i)
               - 2 (1 - w_i) \cos(q_i, \mathrm{sg}\, z_{j(i)}) \right]
 
-    Lee et al. (2021), in one direction as in their code: q are predictions of the first view, mixed as in
+    i-Mix (Lee et al., 2021), in one direction as in its code: q are predictions of the first view, mixed as in
     :class:`IMix`, and z targets of the second, for which predictions of local views, unmixed, count as well.
 
     Args:
