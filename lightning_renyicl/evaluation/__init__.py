@@ -7,6 +7,7 @@ from lightning_renyicl.evaluation.gradient_boosting import GradientBoosting
 from lightning_renyicl.evaluation.knn import KNN
 from lightning_renyicl.evaluation.linear_sgd import LinearSGD
 from lightning_renyicl.evaluation.logistic_regression import LogisticRegression
+from lightning_renyicl.evaluation.logistic_regression_path import LogisticRegressionPath
 from lightning_renyicl.evaluation.online_probe import OnlineProbe
 from lightning_renyicl.evaluation.protocol import FeatureProtocol, LabeledFeatures
 from lightning_renyicl.evaluation.pseudo_inverse import PseudoInverse
@@ -24,6 +25,7 @@ __all__ = [
     "LabeledFeatures",
     "LinearSGD",
     "LogisticRegression",
+    "LogisticRegressionPath",
     "OnlineProbe",
     "PseudoInverse",
     "RawColumns",
