@@ -59,7 +59,7 @@ def episode_accuracies(features: Tensor, places: Tensor, shots: int, penalty: fl
         shots: number K of samples of a class that are fitted to; the Q others are the queries.
         penalty: see :func:`fit_episodes`.
     """
-    episodes, ways, samples = places.shape
+    _, ways, samples = places.shape
     held = ways * samples * features.shape[1] + 4 * (ways * (ways * shots + 1)) ** 2
     found = []
     for part in places.to(features.device).split(max(1, NUMBERS // held)):

@@ -18,7 +18,7 @@ PENALTIES = torch.logspace(5, -6, 45, dtype=torch.float64)
 
 
 class LogisticRegressionPath(FeatureProtocol):
-    """L2-regularised logistic regression over the whole path of 45 strengths (Kornblith et al., 2019; Chen et al., 2020).
+    """L2-regularised logistic regression over a path of 45 strengths (Kornblith et al., 2019; Chen et al., 2020).
 
     It minimises Σ cross-entropy + penalty/2 · |W|² by L-BFGS, for 45 penalties from 1e5 down to 1e-6, evenly spaced in
     their logarithms, each fit going on from the one before (scikit-learn's ``C`` is 1/penalty). The penalty of the best

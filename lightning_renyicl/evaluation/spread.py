@@ -10,7 +10,7 @@ from torch import Tensor
 
 
 def alignment(x: Tensor, y: Tensor) -> Tensor:
-    """E |x̂ − ŷ|² of pairs on the unit sphere, 0 where both are the same (Wang and Isola, 2020, α = 2).
+    """The alignment E |x̂ − ŷ|² of pairs on the unit sphere, 0 where both are the same (Wang and Isola, 2020, α = 2).
 
     Shapes: ``[N, F]`` and ``[N, F]`` to a scalar.
     """
@@ -18,7 +18,7 @@ def alignment(x: Tensor, y: Tensor) -> Tensor:
 
 
 def uniformity(x: Tensor) -> Tensor:
-    """log E exp(−2 |x̂_i − x̂_j|²) over pairs i < j on the unit sphere (Wang and Isola, 2020, t = 2).
+    """The uniformity log E exp(−2 |x̂_i − x̂_j|²) over pairs i < j on the unit sphere (Wang and Isola, 2020, t = 2).
 
     0 where all are the same, and lower the more evenly they are spread.
 
@@ -39,15 +39,15 @@ def deviation(x: Tensor) -> Tensor:
 
 
 def effective_rank(values: Tensor) -> Tensor:
-    """exp of the entropy of p_k = v_k / Σ v (Roy and Vetterli, 2007): the number of values where all are equal.
+    """The exponential of the entropy of p_k = v_k / Σ v (Roy and Vetterli, 2007).
 
-    0 of values that are all 0.
+    It is the number of values where all are equal, and 1 of values that are all 0.
 
     Args:
         values: singular values of a matrix, none negative, ``[R]``.
     """
-    p = values / values.sum()
-    return p.nan_to_num().xlogy(p.nan_to_num()).sum().neg().exp() * (values.sum() > 0)
+    p = values / values.sum().clamp(min=torch.finfo(values.dtype).tiny)
+    return torch.special.entr(p).sum().exp()
 
 
 def ranks(x: Tensor) -> dict[str, Tensor]:
