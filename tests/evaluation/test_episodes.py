@@ -91,5 +91,5 @@ def test_every_class_and_every_sample_is_as_likely():
 def test_small_classes_take_no_part():
     target = torch.tensor([0] * 9 + [1] * 3 + [3] * 9)
     assert set(target[draw_episodes(target, 50, 2, 9, seed=0)].unique().tolist()) == {0, 3}
-    with pytest.raises(ValueError, match="episodes of 3 classes with 9 samples each.* has 2 such classes of 3;"):
+    with pytest.raises(ValueError, match=r"episodes of 3 classes with 9 samples each.* has 2 such classes of 3;"):
         draw_episodes(target, 50, 3, 9, seed=0)
