@@ -59,7 +59,7 @@ def gathered(places: Tensor, *columns: Tensor) -> list[Tensor]:
 
     Args:
         places: place of each of this process's rows in the data set, ``[M]``.
-        columns: on the CPU, ``[M, ...]`` each.
+        columns: numbers of these rows, ``[M, ...]`` each, on the CPU.
     """
     group = world_group()
     if group is not None:
