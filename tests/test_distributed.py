@@ -29,6 +29,7 @@ from lightning_renyicl.evaluation import OnlineProbe
 from lightning_renyicl.evaluation.features import in_order
 from lightning_renyicl.heads import MLPHead, ResidualHead
 from lightning_renyicl.modules import TabularModule
+from lightning_renyicl.modules.mixing import mix
 from lightning_renyicl.modules.steps import feature_std
 from lightning_renyicl.momentum import MomentumTarget
 from lightning_renyicl.mutual_information import MutualInformation
@@ -40,6 +41,7 @@ from lightning_renyicl.objectives import (
     Context,
     CrossEntropy,
     InfoGraph,
+    Mixing,
     Objective,
     Parts,
     SwAV,
@@ -90,7 +92,10 @@ class LabelledStep(Step):
     def forward(self, views: list, context: Context | None = None) -> tuple[Tensor, dict[str, Tensor]]:
         *views, labels = views
         views = [view.detach().requires_grad_(self.objective.reads_inputs) for view in views]
-        return super().forward(views, Context(labels, epoch=20.0, inputs=tuple(map(Parts, views))))
+        neighbours = Mixing(torch.arange(len(labels)) ^ 1, views[0][:, 0].detach().sigmoid().clamp_min(0.5))
+        mixing = None if self.objective.mixing is None else neighbours
+        views[0] = mix(views[0], mixing)
+        return super().forward(views, Context(labels, epoch=20.0, inputs=tuple(map(Parts, views)), mixing=mixing))
 
 
 class NodeStep(nn.Module):

@@ -50,11 +50,21 @@ def labelled(loader: Any, parts: list[tuple[Tensor, Tensor]]) -> tuple[Tensor, T
 
 def in_order(loader: Any, features: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
     """Features and labels that all processes have of a loader's samples, in the order of the data set."""
-    places = sample_order(loader)[: len(target)]
+    features, target = gathered(sample_order(loader)[: len(target)], features, target)
+    return features, target
+
+
+def gathered(places: Tensor, *columns: Tensor) -> list[Tensor]:
+    """The rows that all processes have, in the order of their places.
+
+    Args:
+        places: place of each of this process's rows in the data set, ``[M]``.
+        columns: numbers of these rows, ``[M, ...]`` each, on the CPU.
+    """
     group = world_group()
     if group is not None:
         parts: list[Any] = [None] * torch.distributed.get_world_size(group)
-        torch.distributed.all_gather_object(parts, (places, features, target), group=group)
-        places, features, target = (torch.cat(column) for column in zip(*parts, strict=True))
+        torch.distributed.all_gather_object(parts, (places, *columns), group=group)
+        places, *columns = (torch.cat(column) for column in zip(*parts, strict=True))  # type: ignore[assignment]
     order = places.argsort()
-    return features[order], target[order]
+    return [column[order] for column in columns]

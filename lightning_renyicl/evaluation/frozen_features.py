@@ -59,16 +59,28 @@ class FrozenFeatures(Callback):
         self._tested.append((outputs["features"].float().cpu(), outputs["target"].cpu()))
 
     def on_test_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        name, num_classes = type(self).__name__, trainer.datamodule.num_classes  # type: ignore[attr-defined]
-        check_classes(name, num_classes)
+        check_classes(type(self).__name__, trainer.datamodule.num_classes)  # type: ignore[attr-defined]
         train, val, test = (self.samples(trainer, pl_module, split) for split in ("train", "val", "test"))
         self._tested = []
-        needed = [("training", train), ("test", test)]
+        self.report(trainer, pl_module, train, val, test, "test")
+
+    def report(
+        self,
+        trainer: Trainer,
+        pl_module: LightningModule,
+        train: LabeledFeatures,
+        val: LabeledFeatures,
+        test: LabeledFeatures,
+        split: str,
+    ) -> None:
+        """Logs what every protocol scores on the last samples, which are of the split named."""
+        name, num_classes = type(self).__name__, trainer.datamodule.num_classes  # type: ignore[attr-defined]
+        needed = [("training", train), (split, test)]
         if any(protocol.needs_val for protocol in self.protocols):
             needed.append(("validation", val))
-        for split, samples in needed:
+        for part, samples in needed:
             if not len(samples.target):
-                raise ValueError(f"{name} needs labels, and the {split} split has none: {OMIT_CALLBACK}")
+                raise ValueError(f"{name} needs labels, and the {part} split has none: {OMIT_CALLBACK}")
         if not all(part.features.isfinite().all() for part in (train, val, test)):
             raise ValueError(f"{name} needs finite features: the encoder has diverged")
         if not trainer.is_global_zero:

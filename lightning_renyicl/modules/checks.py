@@ -68,13 +68,22 @@ def check_scheduler(factory: Any) -> None:
             )
 
 
-def check_objective(objective: Objective, backbone: Backbone, momentum: float | None) -> None:
-    """Raises ValueError for an objective without the momentum encoder or the parts of samples that it needs."""
+def check_objective(objective: Objective, backbone: Backbone, momentum: float | None, mixes: bool) -> None:
+    """Raises ValueError for an objective without the momentum encoder or the kind of samples that it needs.
+
+    Args:
+        objective: the objective.
+        backbone: the encoder, whose embeddings of samples' parts it may read.
+        momentum: coefficient of the momentum encoder; None: there is none.
+        mixes: whether samples can be mixed.
+    """
     name = type(objective).__name__
     if momentum is None and objective.needs_momentum:
         raise ValueError(f"{name} needs a momentum encoder: give model.momentum, such as 0.99")
     if objective.reads_parts and type(backbone).with_parts is Backbone.with_parts:
         raise ValueError(f"{name} needs embeddings of what samples are made of, which {type(backbone).__name__} lacks")
+    if objective.mixing is not None and not mixes:
+        raise ValueError(f"{name} mixes samples by weighted sums, which images and rows have and graphs don't")
 
 
 def check_views(trainer: Trainer, objective: Objective) -> None:

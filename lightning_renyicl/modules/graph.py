@@ -27,6 +27,8 @@ class GraphModule(ContrastiveModule):
         shared: the other arguments of :class:`ContrastiveModule`.
     """
 
+    MIXES = False
+
     def __init__(self, backbone: Callable[[int], Backbone], in_features: int, **shared: Any) -> None:
         super().__init__(backbone(in_features), **shared)
         if isinstance(self.projector, HeadPerAugmentation) and self.momentum_target is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import chain, repeat
 from typing import Any
 
 from torch import Tensor
@@ -10,10 +11,11 @@ from torch import Tensor
 from lightning_renyicl.encoders import Backbone
 from lightning_renyicl.heads import Head
 from lightning_renyicl.modules.checks import check_objective
+from lightning_renyicl.modules.mixing import draw_mixing, mix
 from lightning_renyicl.modules.scheduled import OptimizerFactory, ScheduledModule, SchedulerFactory
 from lightning_renyicl.modules.steps import generator_of_batch, weights_cast_once
 from lightning_renyicl.momentum import MomentumTarget
-from lightning_renyicl.objectives import Context, Objective, Parts
+from lightning_renyicl.objectives import Context, Mixing, Objective, Parts
 from lightning_renyicl.objectives.queue import rows_of_queues
 
 HeadFactory = Callable[[int], Head]
@@ -37,8 +39,11 @@ class JointEmbedding(ScheduledModule):
 
     Raises:
         ValueError: a predictor not as wide as its input, a schedule of torch, or what the objective needs and lacks:
-            labels, momentum, or an encoder with embeddings of parts.
+            labels, momentum, an encoder with embeddings of parts, or samples that can be mixed.
     """
+
+    MIXES = True
+    """Whether a weighted sum of two samples is one, too."""
 
     def __init__(
         self,
@@ -62,7 +67,7 @@ class JointEmbedding(ScheduledModule):
             raise ValueError(
                 f"the predictor must keep the projector's width {width}, got {self.predictor.out_features}"
             )
-        check_objective(objective, backbone, momentum)
+        check_objective(objective, backbone, momentum, self.MIXES)
         objective.build(width, num_classes)
         self.objective = objective
         self._ddp_params_and_buffers_to_ignore = rows_of_queues(self)  # the same on every process, and large
@@ -81,8 +86,9 @@ class JointEmbedding(ScheduledModule):
         x = view.detach().requires_grad_()
         return x, Parts(x)
 
-    def encode(self, view: Any) -> tuple[Tensor, Parts | None]:
-        """Features of a view, and embeddings of its samples' parts if the objective reads them."""
+    def encode(self, view: Any, mixing: Mixing | None = None) -> tuple[Tensor, Parts | None]:
+        """Features of a view, mixed if asked for, and embeddings of its samples' parts if the objective reads them."""
+        view = mix(view, mixing)
         return self.backbone.with_parts(view) if self.objective.reads_parts else (self(view), None)
 
     def project(self, features: Tensor, view: Any) -> Tensor:
@@ -91,12 +97,19 @@ class JointEmbedding(ScheduledModule):
         return embeddings
 
     def compute(self, views: list[Any], labels: Tensor) -> tuple[Tensor, dict[str, Tensor], Tensor]:
-        """The loss of a batch, what the objective says of it, and the features of the first view with gradient."""
+        """The loss of a batch, what the objective says of it, and the features of a view with gradient.
+
+        That view is the first one, or the second if the first is mixed.
+        """
+        mixing = None
+        if self.objective.mixing is not None:
+            seed = generator_of_batch(self).initial_seed()
+            mixing = draw_mixing(len(labels), self.objective.mixing, seed, labels.device)
         inputs: tuple[Parts, ...] = ()
         if self.objective.reads_inputs:
             views, inputs = zip(*map(self.with_inputs, views), strict=True)  # type: ignore[assignment]
         with weights_cast_once(self.device.type):
-            features, parts = zip(*map(self.encode, views), strict=True)
+            features, parts = zip(*map(self.encode, views, chain((mixing,), repeat(None))), strict=True)
             projections = [self.project(f, view) for f, view in zip(features, views, strict=True)]
             online = projections if self.predictor is None else [self.predictor(z) for z in projections]
         if self.momentum_target is None:
@@ -109,6 +122,7 @@ class JointEmbedding(ScheduledModule):
             generator=generator_of_batch(self) if self.objective.draws else None,
             inputs=inputs,
             parts=parts if self.objective.reads_parts else (),
+            mixing=mixing,
         )
         loss, logs = self.objective(online, targets, context=context)
-        return loss, logs, features[0]
+        return loss, logs, features[0 if mixing is None else 1]

@@ -9,6 +9,8 @@ from torch import Tensor
 
 from lightning_renyicl.encoders import Backbone, ColumnEmbedding
 from lightning_renyicl.modules.base import ContrastiveModule
+from lightning_renyicl.modules.mixing import mix
+from lightning_renyicl.objectives import Mixing, Parts
 
 
 class EmbeddedColumns(Backbone):
@@ -47,3 +49,9 @@ class TabularModule(ContrastiveModule):
         encoder = backbone(in_features if embedding is None else embedding.out_features)
         # one call, since jsonargparse takes the second of two for that of the base's base
         super().__init__(encoder if embedding is None else EmbeddedColumns(embedding, encoder), **shared)
+
+    def encode(self, view: Tensor, mixing: Mixing | None = None) -> tuple[Tensor, Parts | None]:
+        """See :meth:`JointEmbedding.encode`; codes of categories become vectors, or one-hot, before they are mixed."""
+        if mixing is None or not isinstance(self.backbone, EmbeddedColumns):
+            return super().encode(view, mixing)
+        return self.backbone.encoder(mix(self.backbone.embedding(view), mixing)), None

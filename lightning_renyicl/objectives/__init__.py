@@ -9,6 +9,7 @@ from lightning_renyicl.objectives.critic import CosineCritic
 from lightning_renyicl.objectives.cross_entropy import CrossEntropy
 from lightning_renyicl.objectives.dino import DINO
 from lightning_renyicl.objectives.hcl import HCL
+from lightning_renyicl.objectives.imix import IMix, IMixBYOL, IMixMoCo
 from lightning_renyicl.objectives.infograph import InfoGraph
 from lightning_renyicl.objectives.jsd import JSD
 from lightning_renyicl.objectives.mine import MINE
@@ -44,6 +45,9 @@ __all__ = [
     "Context",
     "CosineCritic",
     "CrossEntropy",
+    "IMix",
+    "IMixBYOL",
+    "IMixMoCo",
     "InfoGraph",
     "Mixing",
     "MoCo",

@@ -8,13 +8,27 @@ import sys
 import warnings
 from pathlib import Path
 
-from tests.benchmarks import cli, corruption, graph, loader, methods, small_step, step, svm, tables, timing, vision
+from tests.benchmarks import (
+    cli,
+    corruption,
+    graph,
+    loader,
+    logistic,
+    methods,
+    small_step,
+    step,
+    svm,
+    tables,
+    timing,
+    vision,
+)
 
 SUITES = {
     "cli": cli.run,
     "table": step.run,
     "small": small_step.run,
     "methods": methods.run,
+    "logistic": logistic.run,
     "corruption": corruption.run,
     "vision": vision.run,
     "tables": tables.run,

@@ -12,14 +12,19 @@ import torch
 CONFIGS = Path(__file__).parents[2] / "configs"
 METHODS = sorted(path.stem for path in (CONFIGS / "methods").glob("*.yaml"))
 DIGITS = ["digits_image_hard", "digits_table_hard", "digits_graph"]
-FOR = {"scarf": ["digits_table_hard"], **{name: ["digits_graph"] for name in ("infograph", "joao", "joao_v2")}}
-"""Methods that are of one domain."""
+FOR = {
+    "scarf": DIGITS[1:2],
+    **dict.fromkeys(("infograph", "joao", "joao_v2"), DIGITS[2:]),
+    **dict.fromkeys(("imix_byol", "imix_moco", "imix_npair"), DIGITS[:2]),
+}
+"""Methods that are not of every domain."""
 MORE = {"clsa": ["--data.views+=Identity"]}
 """What methods want of the data that the digits' configurations don't have."""
 PAIRS = [(name, domain) for name, domain in product(METHODS, DIGITS) if domain in FOR.get(name, DIGITS)]
 QUICK = {
     ("byol", "digits_image_hard"),
     ("dino", "digits_table_hard"),
+    ("imix_moco", "digits_table_hard"),
     ("swav", "digits_graph"),
     ("wpc", "digits_graph"),
 }
@@ -100,3 +105,10 @@ def test_a_method_of_rows_is_refused_for_images(command):
     assert outcome.code == 2
     (line,) = outcome.err.strip().splitlines()
     assert "FeatureCorruption of view 2 is for rows, and the data are images" in line
+
+
+def test_a_method_that_mixes_samples_is_refused_for_graphs(command):
+    outcome = command("fit", *overlays("digits_graph", "methods/imix_npair", "scale/smoke"))
+    assert outcome.code == 2
+    (line,) = outcome.err.strip().splitlines()
+    assert "IMix mixes samples by weighted sums, which images and rows have and graphs don't" in line

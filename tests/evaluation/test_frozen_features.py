@@ -8,7 +8,18 @@ import pytest
 import torch
 
 from datamodules import FakeTable
-from lightning_renyicl.evaluation import FrozenFeatures, LinearSGD, OnlineProbe, PseudoInverse, RawColumns
+from lightning_renyicl.evaluation import (
+    KNN,
+    Diagnostics,
+    FewShot,
+    FrozenFeatures,
+    LinearSGD,
+    LogisticRegressionPath,
+    OnlineProbe,
+    OnlineProtocols,
+    PseudoInverse,
+    RawColumns,
+)
 from lightning_renyicl.evaluation.protocol import FeatureProtocol
 
 
@@ -115,8 +126,12 @@ def test_columns_without_an_encoder(make, quiet_trainer, data_class):
 
 
 def test_the_run_is_left_alone(make, quiet_trainer):
+    protocols = [
+        FrozenFeatures([LinearSGD([0.1], epochs=2), PseudoInverse(), LogisticRegressionPath()]),
+        *(OnlineProtocols([KNN(), LinearSGD([0.1], epochs=2)]), Diagnostics(), FewShot([1], 3, 3, 10)),
+    ]
     results = []
-    for callbacks in ([], [FrozenFeatures([LinearSGD([0.1], epochs=2), PseudoInverse()])]):
+    for callbacks in ([], protocols):
         module, data = make()
         trainer = quiet_trainer(callbacks=[OnlineProbe(), *callbacks])
         trainer.fit(module, datamodule=data)

@@ -89,7 +89,7 @@ def test_bit_equal_from_within_a_batch(tmp_path, train, domain, step):
     assert ends[1]["global_step"] == ends[0]["global_step"] == 20
 
 
-STATEFUL = ("supervised", "cbyol", "dino", "mine", "moco", "swav_queue")
+STATEFUL = ("supervised", "cbyol", "dino", "imix_moco", "mine", "moco", "swav_queue")
 """Methods that keep or draw something, which the quick suite resumes; the others are functions of a batch."""
 
 

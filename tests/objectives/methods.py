@@ -30,6 +30,10 @@ from lightning_renyicl.objectives import (
     WPC,
     BarlowTwins,
     Context,
+    IMix,
+    IMixBYOL,
+    IMixMoCo,
+    Mixing,
     MoCo,
     MoCoV3,
     Objective,
@@ -96,10 +100,12 @@ class Method:
 
 
 def context(samples: int = 6) -> Context:
-    """Labels of which one is unknown, in the middle of a training."""
+    """Labels of which one is unknown, in the middle of a training, and a mixing with one sample's own partner."""
     labels = torch.arange(samples) % CLASSES
     labels[1] = -1
-    return Context(labels=labels, epoch=20.0, generator=torch.Generator().manual_seed(0))
+    partner = torch.tensor([*range(1, samples - 1), 0, samples - 1])
+    mixing = Mixing(partner, torch.linspace(0.5, 1.0, samples, dtype=torch.float64))
+    return Context(labels=labels, epoch=20.0, generator=torch.Generator().manual_seed(0), mixing=mixing)
 
 
 def loss_of(objective: Objective, online: list[Tensor], target: list[Tensor], about: Context) -> Tensor:
@@ -135,6 +141,9 @@ METHODS: dict[str, Method] = {
     "moco_v3": Method(MoCoV3, momentum=True, predictor=True),
     "byol": Method(BYOL, momentum=True, predictor=True, collapses=True),
     "cbyol": Method(lambda: CBYOL(hidden=8, kappa_e=1e3), momentum=True, collapses=True, batch_norm=True),
+    "imix_npair": Method(lambda: IMix(2.0)),
+    "imix_moco": Method(lambda: IMixMoCo(2.0, queue=8), momentum=True),
+    "imix_byol": Method(lambda: IMixBYOL(2.0), momentum=True, predictor=True, collapses=True),
     "simsiam": Method(BYOL, predictor=True, collapses=True),
     "supcon": Method(SupCon),
     "scarf": Method(lambda: CPC(None, temperature=1.0, symmetric=False)),

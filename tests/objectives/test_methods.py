@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch._subclasses import FakeTensorMode
 
-from lightning_renyicl.objectives import CosineCritic
+from lightning_renyicl.objectives import CosineCritic, Mixing
 from tests.objectives.methods import CLASSES, METHODS, WIDTH, Method, context, loss_of
 
 CASES = [
@@ -32,9 +32,9 @@ def test_the_order_of_samples_changes_nothing(method: Method, views: int):
     online, target = method.embeddings(views)
     order = torch.randperm(6, generator=torch.Generator().manual_seed(0))
     about = context()
-    found = loss_of(
-        objective, [v[order] for v in online], [t[order] for t in target], replace(about, labels=about.labels[order])
-    )
+    mixing = Mixing(order.argsort()[about.mixing.partner[order]], about.mixing.weight[order])
+    ordered = replace(about, labels=about.labels[order], mixing=mixing)
+    found = loss_of(objective, [v[order] for v in online], [t[order] for t in target], ordered)
     torch.testing.assert_close(found, loss_of(objective, online, target, about), rtol=1e-12, atol=1e-12)
 
 

@@ -129,7 +129,9 @@ class TestSharing:
         table14 = spec.load("table14").trainings(scale)
         floors = [training.name for training in table14 if training.name.endswith(("raw", "untrained"))]
         assert floors == ["covtype_none+raw", "higgs_none+raw", "covtype_none+untrained", "higgs_none+untrained"]
-        assert len(table14) == 32 + len(floors)
+        methods = [training.name for training in table14 if "imix" in training.name or "scarf" in training.name]
+        assert len(methods) == 3 * 8 + 2
+        assert len(table14) == 32 + len(floors) + len(methods)
         assert [training.name for training in table14 if training in table5] == [
             f"{column}+{objective}"
             for objective in ("cpc", "mlcpc")

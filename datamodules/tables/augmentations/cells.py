@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import torch
+import torch.nn.functional as F
 from torch import Generator, Tensor
 
 from datamodules.augmentations.base import Augmentation
@@ -27,22 +28,34 @@ def _check_rate(rate: float) -> None:
 class RandomMask(RowAugmentation):
     """Sets each cell to 0, the mean of a standardised column, with probability ``rate`` (i-Mix, Lee et al., 2021).
 
+    In a categorical column 0 is the code of nothing. i-Mix's code leaves these columns alone on CovType.
+
     Shapes: ``[N, F]`` to ``[N, F]``.
 
     Args:
         rate: probability that a cell is masked, 0.2 in the RényiCL paper.
+        columns: how many columns may be masked, from the first on, such as the numeric ones, which stand before the
+            categorical ones; None: all.
 
     Raises:
-        ValueError: a rate out of range.
+        ValueError: a rate out of range, or a number of columns that rows don't have.
     """
 
-    def __init__(self, rate: float = 0.2) -> None:
+    def __init__(self, rate: float = 0.2, columns: int | None = None) -> None:
         super().__init__()
         _check_rate(rate)
+        if columns is not None and columns < 1:
+            raise ValueError(f"columns, how many may be masked, must be at least 1, or null for all, got {columns}")
         self.rate = rate
+        self.columns = columns
 
     def forward(self, batch: Tensor, generator: Generator) -> Tensor:
-        return batch.masked_fill(_chosen(batch, self.rate, generator), 0.0)
+        width = batch.shape[1]
+        columns = width if self.columns is None else self.columns
+        if columns > width:
+            raise ValueError(f"columns, how many may be masked, is {columns}, and rows have {width}")
+        chosen = _chosen(batch[:, :columns], self.rate, generator)
+        return batch.masked_fill(F.pad(chosen, (0, width - columns)), 0.0)
 
 
 class FeatureCorruption(RowAugmentation):

@@ -42,6 +42,22 @@ def test_the_rate_is_the_share_that_changes(corruption, rate):
         torch.testing.assert_close(changed.float().mean(0), torch.full((3,), rate), rtol=0, atol=0.03)
 
 
+def test_the_first_columns_alone_are_masked():
+    masked = RandomMask(1.0, columns=2)(ROWS, generator_at(0))
+    assert not masked[:, :2].any()
+    assert torch.equal(masked[:, 2], ROWS[:, 2])
+    drawn = RandomMask(0.4, columns=2)(ROWS, generator_at(0))
+    assert torch.equal(drawn[:, :2], RandomMask(0.4)(ROWS[:, :2], generator_at(0)))
+    assert torch.equal(RandomMask(0.4, columns=3)(ROWS, generator_at(0)), RandomMask(0.4)(ROWS, generator_at(0)))
+
+
+def test_columns_that_rows_do_not_have():
+    with pytest.raises(ValueError, match="columns, how many may be masked, is 4, and rows have 3"):
+        RandomMask(0.2, columns=4)(ROWS, generator_at(0))
+    with pytest.raises(ValueError, match="must be at least 1, or null for all, got 0"):
+        RandomMask(0.2, columns=0)
+
+
 def test_values_come_from_their_own_column_with_its_frequencies(corruption):
     corrupted = corruption(1.0)(ROWS, generator_at(1))
     for column in range(3):
