@@ -9,7 +9,7 @@ from lightning.pytorch.utilities import rank_zero_warn
 from torch import Tensor
 from torchmetrics.functional.classification import multiclass_confusion_matrix
 
-from lightning_renyicl.evaluation.accuracy import accuracies
+from lightning_renyicl.accuracy import accuracies
 from lightning_renyicl.evaluation.protocol import FeatureProtocol, LabeledFeatures
 from lightning_renyicl.evaluation.softmax_regression import SoftmaxRegression
 
