@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from lightning_renyicl.lars import LARS
-from lightning_renyicl.optim import WarmupCosine
+from lightning_renyicl.optim import StepDecay, WarmupCosine
 
 
 def rates(steps, total_steps, steps_per_epoch, warmup_epochs, lr=2.0):
@@ -148,3 +148,45 @@ def test_lars_schedules_the_rate_of_vectors_too(shapes):
     schedule = WarmupCosine(optimizer, 10, 10, 0.4)
     expected = [0.1 if len(shape) > 1 else 0.01 for shape in shapes]
     assert schedule.get_last_lr() == pytest.approx([rate / 5 for rate in expected])
+
+
+class TestStepDecay:
+    def rates(self, total_steps, **arguments):
+        groups = [{"params": [nn.Parameter(torch.zeros(1))], "lr": lr} for lr in (1.0, 0.5)]
+        optimizer = torch.optim.SGD(groups)
+        schedule = StepDecay(optimizer, total_steps, 2, **arguments)
+        seen = []
+        for _ in range(total_steps):
+            seen.append([group["lr"] for group in optimizer.param_groups])
+            optimizer.step()
+            schedule.step()
+        return seen
+
+    def test_the_rate_of_every_group_falls_at_shares_of_the_training(self):
+        falls = [1.0] * 6 + [0.2] * 2 + [0.04] * 2
+        expected = [[fall, fall / 2] for fall in falls]
+        assert self.rates(10, milestones=[0.6, 0.8], decay=0.2) == [pytest.approx(rates) for rates in expected]
+
+    def test_a_longer_training_goes_on_by_its_own_shares(self):
+        optimizer = torch.optim.SGD([nn.Parameter(torch.zeros(1))], lr=1.0)
+        short = StepDecay(optimizer, 10, 2, [0.5], 0.1)
+        for _ in range(6):
+            optimizer.step()
+            short.step()
+        assert optimizer.param_groups[0]["lr"] == pytest.approx(0.1)
+        other = torch.optim.SGD([nn.Parameter(torch.zeros(1))], lr=1.0)
+        long = StepDecay(other, 20, 2, [0.5], 0.1)
+        long.load_state_dict(short.state_dict())
+        assert other.param_groups[0]["lr"] == pytest.approx(1.0)
+
+    @pytest.mark.parametrize(
+        ("arguments", "message"),
+        [
+            ({"milestones": [1.5]}, "milestones are shares"),
+            ({"milestones": [0.0]}, "milestones are shares"),
+            ({"decay": 0.0}, "decay must be above 0"),
+        ],
+    )
+    def test_values_out_of_range(self, arguments, message):
+        with pytest.raises(ValueError, match=message):
+            self.rates(4, **arguments)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -28,7 +29,8 @@ class Classifier(ScheduledModule):
     doesn't need the one that it began with.
 
     Args:
-        checkpoint: file of a training by the command; or what that says of its module, as in a checkpoint of this one.
+        checkpoint: file of a training by the command; or the JSON text of what that says of its module, which stands in
+            a checkpoint of this one.
         num_classes: number of labels C; the command line takes it from the data.
         optimizer: builds the optimizer from the parameters.
         scheduler: builds the schedule from optimizer, total steps and steps an epoch; None keeps the rate.
@@ -47,7 +49,7 @@ class Classifier(ScheduledModule):
 
     def __init__(
         self,
-        checkpoint: str | dict[str, Any],
+        checkpoint: str,
         num_classes: int,
         optimizer: OptimizerFactory,
         scheduler: SchedulerFactory | None = None,
@@ -55,15 +57,15 @@ class Classifier(ScheduledModule):
         trust_checkpoint: bool = False,
     ) -> None:
         super().__init__(optimizer, scheduler)
-        self._section = checkpoint if isinstance(checkpoint, dict) else section_of(read_checkpoint(Path(checkpoint)))
+        in_text = checkpoint.startswith("{")
+        source = "the checkpoint's model.checkpoint" if in_text else checkpoint
+        self._section = json.loads(checkpoint) if in_text else section_of(read_checkpoint(Path(checkpoint)))
         if "class_path" not in self._section:
-            raise ValueError(
-                f"{checkpoint} doesn't say what its module is made of: it is of no training by the command"
-            )
-        if pretrained and not isinstance(checkpoint, dict):
+            raise ValueError(f"{source} doesn't say what its module is: it is of no training by the command")
+        if pretrained and not in_text:
             module = JointEmbedding.load_from_checkpoint(checkpoint, trust_checkpoint=trust_checkpoint)
         else:
-            module = JointEmbedding.made_of(self._section, f"model.checkpoint {checkpoint}", trust_checkpoint)
+            module = JointEmbedding.made_of(self._section, source, trust_checkpoint)
         self.backbone: Backbone = module.backbone
         self.num_features = self.backbone.num_features
         self.objective = CrossEntropy()
@@ -75,6 +77,14 @@ class Classifier(ScheduledModule):
         self.top5 = None
         if num_classes > 5:
             self.top5 = MulticlassAccuracy(num_classes, 5, "micro", ignore_index=-1, validate_args=False)
+
+    def setup(self, stage: str) -> None:
+        """Refuses data that the backbone wasn't made for."""
+        super().setup(stage)
+        own = self._section["init_args"].get("in_features")
+        found = getattr(self.trainer.datamodule, "in_features", None)  # type: ignore[attr-defined]
+        if None not in (own, found) and own != found:
+            raise ValueError(f"the checkpoint's encoder reads {own} columns or node features, and the data has {found}")
 
     def forward(self, x: Any) -> Tensor:
         """The representation ``[N, num_features]``: what probes, ``predict`` and export see."""
@@ -118,7 +128,7 @@ class Classifier(ScheduledModule):
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         """Leaves in place of the file that training began with what this says of its module."""
-        checkpoint.get("hyper_parameters", {})["checkpoint"] = self._section
+        checkpoint.get("hyper_parameters", {})["checkpoint"] = json.dumps(self._section)
 
 
 class LinearEvaluation(Classifier):
@@ -132,7 +142,7 @@ class LinearEvaluation(Classifier):
 
     def setup(self, stage: str) -> None:
         super().setup(stage)
-        self.backbone.requires_grad_(False)
+        self.backbone.requires_grad_(False).eval()  # Lightning leaves modes as they are
 
     def train(self, mode: bool = True) -> LinearEvaluation:
         super().train(mode)
