@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 from lightning.pytorch import Callback, LightningModule, Trainer
-from lightning.pytorch.utilities import rank_zero_warn
+from lightning.pytorch.utilities import rank_zero_info, rank_zero_warn
 
 from lightning_renyicl import provenance
 from lightning_renyicl.atomic import write_text
@@ -81,20 +81,24 @@ class ResultJson(Callback):
         # a run continued after its last epoch takes none again: those that its checkpoint brought stand
         found = [getattr(callback, "final_scores", {}) for callback in trainer.callbacks]  # type: ignore[attr-defined]
         self._write(trainer, dict(sorted(ChainMap(self._scores, *found).items())), self._epoch)
+        rank_zero_info(f"{trainer.default_root_dir}: {in_words(self._scores)}, {self._seconds():.0f} s")
 
     def on_test_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
         if found := scores(trainer):
             self._write(trainer, found, None)
 
     def state_dict(self) -> dict[str, Any]:
-        seconds = self._seconds_before + time.monotonic() - self._start
-        return {"seconds": seconds, "scores": self._scores, "epoch": self._epoch}
+        return {"seconds": self._seconds(), "scores": self._scores, "epoch": self._epoch}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         if not self._fitting:  # an evaluation's seconds are its own, its scores too
             return
         self._seconds_before = state_dict["seconds"]
         self._scores, self._epoch = state_dict["scores"], state_dict["epoch"]
+
+    def _seconds(self) -> float:
+        """How long the command has taken, and those before it that it goes on from."""
+        return self._seconds_before + time.monotonic() - self._start
 
     def _write(self, trainer: Trainer, metrics: dict[str, float | None], epoch: int | None) -> None:
         if not trainer.is_global_zero or trainer.fast_dev_run:  # type: ignore[attr-defined]
@@ -110,7 +114,7 @@ class ResultJson(Callback):
             "seed": torch.initial_seed(),
             "versions": versions(),
             "device": device_name(trainer.strategy.root_device),
-            "seconds": round(self._seconds_before + time.monotonic() - self._start, 1),
+            "seconds": round(self._seconds(), 1),
             "commit": commit(),
             "data": described(datamodule),
         }
@@ -131,6 +135,12 @@ def scores(trainer: Trainer) -> dict[str, float | None]:
         for name, value in sorted(trainer.callback_metrics.items())
         if not name.startswith(_NOT_SCORES)
     }
+
+
+def in_words(found: dict[str, float | None]) -> str:
+    """Scores in a line."""
+    each = (f"{name} {'not finite' if value is None else f'{value:.4f}'}" for name, value in found.items())
+    return ", ".join(each) or "no scores"
 
 
 def described(datamodule: Any) -> dict[str, Any]:

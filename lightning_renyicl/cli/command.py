@@ -18,7 +18,7 @@ from lightning.pytorch.cli import LightningArgumentParser, LightningCLI
 from lightning.pytorch.utilities import rank_zero_info, rank_zero_only
 
 from lightning_renyicl.callbacks import Termination
-from lightning_renyicl.callbacks.result_json import scores
+from lightning_renyicl.callbacks.result_json import in_words, scores
 from lightning_renyicl.checkpoints import RUN, check_parts, read_checkpoint
 from lightning_renyicl.cli.defaults import add_defaults, listed
 from lightning_renyicl.cli.monitors import missed_name, warn_of_missed_names
@@ -178,10 +178,7 @@ class RenyiCLI(LightningCLI):
         if result is None:
             return
         folder.check_data(result, folder.path / "result.json", "finished")
-        found = ", ".join(
-            f"{name} {'not finite' if value is None else f'{value:.4f}'}" for name, value in result["metrics"].items()
-        )
-        rank_zero_info(f"{folder.path} is finished ({found or 'no scores'}); --fresh true starts over")
+        rank_zero_info(f"{folder.path} is finished ({in_words(result['metrics'])}); --fresh true starts over")
         raise Finished(folder)
 
     def _root(self, config: Any) -> Path:

@@ -24,6 +24,7 @@ import lightning_renyicl.evaluation
 import lightning_renyicl.modules  # noqa: F401
 from lightning_renyicl.cli.command import RenyiCLI
 from lightning_renyicl.cli.defaults import RunConfig
+from lightning_renyicl.cli.hints import with_hint
 from lightning_renyicl.cli.messages import quiet_known_warnings, readable
 from lightning_renyicl.cli.parser import Parser, read_current_names
 
@@ -85,7 +86,7 @@ def main() -> None:
         if os.environ.get("RENYICL_DEBUG") == "1":
             raise
         if code == 1 or rank_zero_only.rank == 0 or not ends(parent):  # type: ignore[attr-defined]
-            sys.stderr.write(f"error: {readable(message)}\n")
+            sys.stderr.write(f"error: {with_hint(readable(message))}\n")
         sys.exit(code)
 
 

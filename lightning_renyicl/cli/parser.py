@@ -12,6 +12,7 @@ import yaml
 from jsonargparse import Namespace, get_loader, set_loader
 from lightning.pytorch.cli import LightningArgumentParser
 
+from lightning_renyicl.cli.hints import with_hint
 from lightning_renyicl.cli.messages import readable
 from lightning_renyicl.configuration import read_configuration, with_current_names
 
@@ -44,7 +45,8 @@ class Parser(LightningArgumentParser):
         return super().add_class_arguments(theclass, nested_key, *args, **kwargs)
 
     def error(self, message: str, ex: Exception | None = None) -> NoReturn:
-        sys.stderr.write(f"error: {self._whose}{readable(message)}\n")
+        line = with_hint(f"{self._whose}{readable(message)}", self._option_string_actions)
+        sys.stderr.write(f"error: {line}\n")
         sys.exit(2)
 
 
