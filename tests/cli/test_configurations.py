@@ -44,6 +44,7 @@ BELOW = {
     **{name: ["mutag.yaml", "methods/joao.yaml"] for name in ["joao0.01", "joao0.1", "joao1.0"]},
     "pairs": ["gaussian_mi.yaml"],
     "own": ["own_table.yaml"],
+    "transfer": ["cifar100_hard.yaml"],
     "few_labels": ["own_table.yaml"],
     "imagenet_infomin": ["imagenet100_base.yaml"],
     "cifar10_infomin": ["cifar10_base.yaml"],
@@ -56,11 +57,12 @@ PATHS = sorted(path for path in CONFIGS.rglob("*.yaml") if path.parent.name != "
 PUBLIC = {path.stem for path in (CONFIGS / "own").iterdir() if "data/" in path.read_text()}
 """Public data as a user's own files, which a test of real data trains on."""
 UNTRAINED = [
-    pytest.param(path, marks=pytest.mark.slow) if path.parent.name in ("grids", "augmentations") else path
+    pytest.param(path, marks=pytest.mark.slow) if path.parent.name in ("grids", "augmentations", "transfer") else path
     for path in PATHS
     if path.stem not in IMAGES and path.parent.name != "objectives" and path.stem not in PUBLIC
 ]
-"""All that no test below trains; reading a configuration costs as much as a small training. Tables read the grids."""
+"""All that no test below trains; reading a configuration costs as much as a small training. Tables read the grids, and
+test_transfer.py runs a few of the transfer tasks."""
 DIGITS = ["digits_image_hard", "digits_table_hard", "digits_graph"]
 
 

@@ -263,7 +263,9 @@ def test_an_image_that_is_missing_is_named(tmp_path):
     (lost, *_) = expected["train"]
     del files[lost]
     write(tmp_path, files)
-    with pytest.raises(ValueError, match=r"lacks 1 of 12 images, such as \S*ant_1.jpg: delete what is damaged, and get"):
+    with pytest.raises(
+        ValueError, match=r"lacks 1 of 12 images, such as \S*ant_1.jpg: delete what is damaged, and get"
+    ):
         build(tmp_path, "mit67").setup()
 
 
