@@ -8,38 +8,54 @@ from dataclasses import replace
 import pytest
 
 from datamodules.images.transfer.facts import FACTS
+from lightning_renyicl import cli
 from tests.datamodules.images.transfer import layouts
 
 QUIET = ["--trainer.enable_progress_bar", "false", "--trainer.enable_model_summary", "false"]
 SMALL = [*QUIET, "--data.batch_size", "16", "--trainer.accelerator", "cpu"]
 
 
+@pytest.fixture(scope="module")
+def encoder(tmp_path_factory, configs):
+    """A checkpoint of an encoder of images."""
+    run = tmp_path_factory.mktemp("encoder")
+    train = [
+        arg for each in ("digits_image_base", "scale/smoke") for arg in ("--config", str(configs / f"{each}.yaml"))
+    ]
+    cli.run(["fit", *train, *SMALL, "--trainer.default_root_dir", str(run)])
+    return run / "checkpoints/last.ckpt"
+
+
 @pytest.mark.parametrize(
-    ("name", "scores"),
+    ("name", "scores", "flags"),
     [
-        ("mit67", {"logistic_regression_path/top1", "logistic_regression_path/macro_top1"}),
-        ("cub200", {"few_shot/2_way_1_shot/top1", "few_shot/2_way_1_shot/interval"}),
+        ("mit67", {"logistic_regression_path/top1", "logistic_regression_path/macro_top1"}, []),
+        ("voc2007", {"one_against_rest/map11"}, ["--trainer.callbacks.tolerance", 0.01]),
+        (
+            "cub200",
+            {"few_shot/2_way_1_shot/top1", "few_shot/2_way_1_shot/interval"},
+            [
+                *("--trainer.callbacks.ways", 2, "--trainer.callbacks.shots", "[1]"),
+                *("--trainer.callbacks.queries", 1, "--trainer.callbacks.episodes", 20),
+            ],
+        ),
     ],
 )
-def test_an_overlay_evaluates_a_checkpoint(command, configs, tmp_path, monkeypatch, name, scores):
-    train = [arg for each in ("digits_image_base", "scale/smoke") for arg in ("--config", configs / f"{each}.yaml")]
-    assert command("fit", *train, *SMALL).code == 0
-    files, _ = getattr(layouts, name)()
+def test_an_overlay_evaluates_a_checkpoint(command, configs, encoder, tmp_path, monkeypatch, name, scores, flags):
+    files, expected = getattr(layouts, name)()
     for path, content in files.items():
         (tmp_path / "data" / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "data" / path).write_bytes(content)
-    few_shot = FACTS[name].train == 0
-    sizes = {"train": 0, "val": 0, "test": 4} if few_shot else {"train": 6, "val": 2, "test": 4}
-    monkeypatch.setitem(FACTS, name, replace(FACTS[name], classes=2, **sizes))
-    checkpoint = tmp_path / "runs/digits_image_base+smoke/seed0/checkpoints/last.ckpt"
-    flags = ["--data.size", "16", "--data.num_workers", "0"]
-    if few_shot:
-        flags += ["--trainer.callbacks.ways", 2, "--trainer.callbacks.shots", "[1]"]
-        flags += ["--trainer.callbacks.queries", 1, "--trainer.callbacks.episodes", 20]
-    overlay = configs / f"transfer/{name}.yaml"
-    outcome = command("test", "--ckpt_path", checkpoint, "--config", overlay, *flags)
+    own = {split: len(part) for split, part in expected.items()}
+    sizes = {"train": 0, "val": 0, **own}
+    if name == "mit67":
+        sizes |= {"train": own["train"] - 2, "val": 2}
+    classes = 20 if name == "voc2007" else 2
+    monkeypatch.setitem(FACTS, name, replace(FACTS[name], classes=classes, **sizes))
+    small = ["--data.size", 16, "--data.num_workers", 0, *flags]
+    outcome = command("test", "--ckpt_path", encoder, "--config", configs / f"transfer/{name}.yaml", *small)
     assert outcome.code == 0, outcome.err
-    (result,) = tmp_path.glob("runs/**/test*/result.json")
+    (result,) = encoder.parents[1].glob(f"test*{name}*/result.json")
     found = json.loads(result.read_text())
     assert {key for key in found["metrics"] if not key.startswith("baseline/")} == scores
     assert found["data"]["name"] == name

@@ -10,9 +10,9 @@ from datamodules.images.cifar import CIFAR10, CIFAR100
 from datamodules.images.transfer.cifar_sources import FC100, FromCIFAR
 from datamodules.images.transfer.folder_sources import CUB200, MIT67, Classes
 from datamodules.images.transfer.source import Source
-from datamodules.images.transfer.torchvision_sources import SUN397, Caltech101, Pets, Torchvision
+from datamodules.images.transfer.torchvision_sources import SUN397, VOC2007, Caltech101, Pets, Torchvision
 
-Metric = Literal["top1", "macro_top1"]
+Metric = Literal["top1", "macro_top1", "map11"]
 Name = Literal[
     "cifar10",
     "cifar100",
@@ -25,6 +25,7 @@ Name = Literal[
     "aircraft",
     "dtd",
     "sun397",
+    "voc2007",
     "fc100",
     "cub200",
     "plant_disease",
@@ -41,7 +42,8 @@ class Facts:
         train: training images.
         val: validation images, which are set aside from the training images where the data set has none.
         test: test images.
-        metric: the accuracy that it is reported by: over all images, or the mean over the classes.
+        metric: what it is reported by: accuracy over all images or the mean over the classes, or where images are of
+            several classes the mean of their 11-point average precision.
     """
 
     source: Source | FromCIFAR
@@ -79,8 +81,8 @@ FACTS: dict[Name, Facts] = {
         MIT67(
             "mit67",
             ["Images", "TrainImages.txt", "TestImages.txt"],
-            f"get indoorCVPR_09.tar, TrainImages.txt and TestImages.txt of https://web.mit.edu/torralba/www/indoor.html "
-            f"and put them, {PACKED} {{root}}/mit67",
+            "get indoorCVPR_09.tar, TrainImages.txt and TestImages.txt of https://web.mit.edu/torralba/www/indoor.html and "
+            f"put them, {PACKED} {{root}}/mit67",
             archive="http://groups.csail.mit.edu/vision/LabelMe/NewImages/indoorCVPR_09.tar",
             place="mit67",
             lists=[f"https://web.mit.edu/torralba/www/{part}Images.txt" for part in ("Train", "Test")],
@@ -164,6 +166,18 @@ FACTS: dict[Name, Facts] = {
             {},
         ),
         *(397, 15880, 3970, 19850),
+    ),
+    "voc2007": Facts(
+        VOC2007(
+            "VOCDetection",
+            "VOCdevkit/VOC2007",
+            ["ImageSets/Main/train.txt", "ImageSets/Main/test.txt"],
+            "get VOCtrainval_06-Nov-2007.tar and VOCtest_06-Nov-2007.tar of "
+            f"http://host.robots.ox.ac.uk/pascal/VOC/voc2007 and put them, {PACKED} {{root}}",
+            {split: {"year": "2007", "image_set": split} for split in ("train", "val", "test")},
+        ),
+        *(20, 2501, 2510, 4952),  # the table's row is rotated: 4952, 2501, 2510
+        metric="map11",
     ),
     "fc100": Facts(FC100(), 20, 0, 0, 12000),
     "cub200": Facts(

@@ -101,5 +101,34 @@ class SUN397(Torchvision):
         return [(folder / line[1:], classes[line.rpartition("/")[0]]) for line in lines]
 
 
+class VOC2007(Torchvision):
+    """PASCAL VOC 2007, by its lists for classification: an image may be of several classes.
+
+    Labels are 1, 0, and −1 where all objects of the class are difficult ones.
+    """
+
+    def download(self, root: Path) -> None:
+        for split in ("train", "test"):  # the archive of the first has validation images, too
+            self.open(root, download=True, **self.splits[split])
+
+    def parts(self, root: Path) -> dict[Split, Labelled]:
+        lists = root / self.folder / "ImageSets/Main"
+        return {split: self.of_split(self.open(root, **arguments), lists) for split, arguments in self.splits.items()}
+
+    def of_split(self, found: Any, lists: Path) -> Labelled:
+        """Files and labels of torchvision's data set of a split."""
+        texts = [(lists / f"{name}_{found.image_set}.txt").read_text().split() for name in VOC_CLASSES]
+        labels = [
+            {image: VOC_LABELS[mark] for image, mark in zip(text[::2], text[1::2], strict=True)} for text in texts
+        ]
+        return [(path, [of_class[Path(path).stem] for of_class in labels]) for path in found.images]
+
+
+VOC_LABELS = {"1": 1, "-1": 0, "0": -1}
+"""What the lists' marks mean."""
+VOC_CLASSES = (
+    *("aeroplane", "bicycle", "bird", "boat", "bottle", "bus", "car", "cat", "chair", "cow"),
+    *("diningtable", "dog", "horse", "motorbike", "person", "pottedplant", "sheep", "sofa", "train", "tvmonitor"),
+)
 PARTITION: dict[Split, str] = {"train": "Training", "test": "Testing"}
 """What the lists of SUN397 are called."""

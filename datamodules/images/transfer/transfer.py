@@ -23,13 +23,14 @@ class Transfer(ImageDataModule):
     Linear evaluation: cifar10, cifar100, food101, mit67, pets, flowers102, caltech101, cars, aircraft, dtd and sun397.
     Validation images that a data set doesn't come with are set aside from the training images, the classes in
     proportion, the same ones in every run; Caltech-101 has no split at all, so 30 images of a class train or validate.
-    Few-shot classification, of test images alone: fc100, cub200 and plant_disease.
+    Few-shot classification, of test images alone: fc100, cub200 and plant_disease. Images of voc2007 are of several
+    classes, labels ``[M, 20]``, which :class:`OneAgainstRest` alone is for, so that ``num_classes`` is 0.
 
     The unpacked folder under ``root`` is read, else the archive there is unpacked, else it is downloaded. When images
     are read their numbers are compared with the table's.
 
     Attributes:
-        metric: the accuracy that the data set is reported by, ``top1`` or ``macro_top1``.
+        metric: what the data set is reported by, ``top1``, ``macro_top1`` or ``map11``.
 
     Args:
         views: one augmentation of images in [0, 1] a view; each begins with ``RandomResizedCrop``.
@@ -71,7 +72,11 @@ class Transfer(ImageDataModule):
         self.facts = FACTS[name]
         crop = CenterCrop(size, round(size * 8 / 7) if resize is None else resize)
         evaluation = Compose([crop, cut_of(eval_augmentation)[1]])
-        classes = self.facts.classes
+        classes = 0 if self.facts.metric == "map11" else self.facts.classes
+        if not classes and labels is not None:
+            raise ValueError(
+                f"{name} has several labels an image, and data.labels draws where there is one: leave it out"
+            )
         super().__init__(views, evaluation, batch_size, classes, engine, num_workers, in_memory=False, labels=labels)
         self.name = name
         self.root = Path(root).expanduser().absolute()
@@ -99,12 +104,13 @@ class Transfer(ImageDataModule):
             if len(index) != expected[split]:
                 what = "training and validation images" if cut and split == "train" else f"images of the split {split}"
                 self._refuse(f"{len(index):,} {what}, and {expected[split]:,}")
-        if (classes := len(samples.target.unique())) != self.num_classes:
-            self._refuse(f"images of {classes:,} classes, and of {self.num_classes:,}")
+        target = samples.target
+        if (classes := target.shape[1] if target.ndim > 1 else len(target.unique())) != self.facts.classes:
+            self._refuse(f"images of {classes:,} classes, and of {self.facts.classes:,}")
         if cut:
-            parts = stratified_split(samples.target, self.facts.val, found["train"].numpy())
+            parts = stratified_split(target, self.facts.val, found["train"].numpy())
             found["train"], found["val"] = map(torch.from_numpy, parts)
-        return Samples(samples.inputs, samples.target, found)
+        return Samples(samples.inputs, target, found)
 
     def _refuse(self, numbers: str) -> None:
         raise ValueError(f"{self.name} in {self.root} has {numbers} are expected: is it all there, and the original?")

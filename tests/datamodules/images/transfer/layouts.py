@@ -127,6 +127,49 @@ def pets():
     return files, expected
 
 
+def voc2007():
+    """Every image is of its class and of the tenth; the dining table is always difficult, and people in the first."""
+    names = [
+        "aeroplane",
+        "bicycle",
+        "bird",
+        "boat",
+        "bottle",
+        "bus",
+        "car",
+        "cat",
+        "chair",
+        "cow",
+        "diningtable",
+        "dog",
+        "horse",
+        "motorbike",
+        "person",
+        "pottedplant",
+        "sheep",
+        "sofa",
+        "train",
+        "tvmonitor",
+    ]
+    found = [(s, c, 10 * c + n) for s, c, n in numbered(TRAIN, TEST, VAL)]
+    labels = {}
+    for _, c, n in found:
+        row = [0] * 20
+        row[c] = row[9] = 1
+        row[10], row[14] = -1, -1 if n == 1 else 0
+        labels[n] = row
+    place = "VOCdevkit/VOC2007"
+    files, expected = layout({f"{place}/JPEGImages/{n:06d}.jpg": (s, labels[n]) for s, _, n in found})
+    marks = {1: " 1", 0: "-1", -1: " 0"}  # -1 is no, and 0 difficult
+    for split in ("train", "val", "test"):
+        own = [each for each in found if each[0] == split]
+        files[f"{place}/ImageSets/Main/{split}.txt"] = lines(own, lambda s, c, n: f"{n:06d}")
+        for k, name in enumerate(names):
+            listed = lines(own, lambda s, c, n, k=k: f"{n:06d} {marks[labels[n][k]]}")
+            files[f"{place}/ImageSets/Main/{name}_{split}.txt"] = listed
+    return files, expected
+
+
 def caltech101():
     """Without a split: expected are the classes alone."""
     found = numbered(TRAIN + TEST)

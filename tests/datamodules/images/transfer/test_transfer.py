@@ -23,8 +23,20 @@ from datamodules.images.transfer.facts import FACTS
 from tests.datamodules.images.transfer import layouts
 
 CONFIGS = Path(__file__).parents[4] / "configs"
-FOLDERS = ("food101", "flowers102", "cars", "aircraft", "dtd", "sun397", "pets", "mit67", "cub200", "plant_disease")
-OWN_VAL = ("flowers102", "aircraft", "dtd")
+FOLDERS = (
+    "food101",
+    "flowers102",
+    "cars",
+    "aircraft",
+    "dtd",
+    "sun397",
+    "pets",
+    "voc2007",
+    "mit67",
+    "cub200",
+    "plant_disease",
+)
+OWN_VAL = ("flowers102", "aircraft", "dtd", "voc2007")
 FEW_SHOT = ("fc100", "cub200", "plant_disease")
 
 
@@ -46,7 +58,9 @@ def small(monkeypatch):
             own |= {"train": 0, "val": 0}
         elif name not in OWN_VAL:
             own |= {"train": c * (layouts.TRAIN - 1), "val": c}
-        monkeypatch.setitem(FACTS, name, replace(facts, classes=c, **own))
+        monkeypatch.setitem(FACTS, name, replace(facts, classes=20 if name == "voc2007" else c, **own))
+    for part in ("2007", "2007-test"):
+        monkeypatch.setitem(datasets.voc.DATASET_YEAR_DICT[part], "md5", None)
     unchecked = {key: (name, None) for key, (name, _) in datasets.Flowers102._file_dict.items()}
     monkeypatch.setattr(datasets.Flowers102, "_file_dict", unchecked)
     for kind, checksum in (("Food101", "_MD5"), ("DTD", "_MD5"), ("SUN397", "_DATASET_MD5")):
@@ -81,7 +95,7 @@ def found(data):
     samples = data.samples
     names = [Path(item.name).relative_to(data.root).as_posix() for item in samples.inputs.items]
     return {
-        split: {names[i]: samples.target[i].item() for i in index.tolist()} for split, index in samples.splits.items()
+        split: {names[i]: samples.target[i].tolist() for i in index.tolist()} for split, index in samples.splits.items()
     }
 
 
@@ -166,10 +180,11 @@ PACKED = {
         "oxford-iiit-pet/annotations.tar.gz": "oxford-iiit-pet/annotations",
     },
     "sun397": {"SUN397.tar.gz": "SUN397/a/", "Partitions.zip": "SUN397/"},
+    "voc2007": {"VOCtest_06-Nov-2007.tar": "test.txt", "VOCtrainval_06-Nov-2007.tar": ""},
     "mit67": {"mit67/indoorCVPR_09.tar": "mit67/Images"},
     "cub200": {"CUB_200_2011.tgz": ""},
 }
-"""Where archives are to be put, and which files of the unpacked folder they have; others are put as they are."""
+"""Where archives are to be put, and how the unpacked files in them begin or end; others are put as they are."""
 
 
 @pytest.mark.parametrize("name", PACKED)
@@ -177,7 +192,7 @@ def test_an_archive_in_the_root_is_unpacked_once(name, tmp_path):
     files, expected = getattr(layouts, name)()
     rest = dict(files)
     for archive, prefix in PACKED[name].items():
-        inside = {path: rest.pop(path) for path in list(rest) if path.startswith(prefix)}
+        inside = {path: rest.pop(path) for path in list(rest) if path.startswith(prefix) or path.endswith(prefix)}
         parent = {"flowers-102": "flowers-102/", "dtd": "dtd/", "mit67": "mit67/"}.get(archive.split("/")[0], "")
         parent = "oxford-iiit-pet/" if name == "pets" else parent
         if archive.endswith(".zip"):
@@ -280,7 +295,7 @@ def test_a_list_that_is_missing_is_named(tmp_path, name, gone):
 def test_an_archive_that_is_cut_short_is_named(tmp_path):
     files, _ = layouts.food101()
     write(tmp_path, {"food-101.tar.gz": tar(files)[:-500]})
-    with pytest.raises(ValueError, match="archive of food-101 in .* is damaged or cut short .*: delete it, and get"):
+    with pytest.raises(ValueError, match=r"archive of food-101 in .* is damaged or cut short .*: delete it, and get"):
         build(tmp_path, "food101").prepare_data()
 
 
@@ -300,6 +315,13 @@ class TestEvaluation:
         assert self.crops(Identity(), size=32, resize=32)[0].resize == 32
 
 
+def test_images_of_several_classes_are_of_none_alone(tmp_path):
+    data = build(tmp_path, "voc2007")
+    assert (data.num_classes, data.metric) == (0, "map11")  # protocols for one label say that they need two classes
+    with pytest.raises(ValueError, match=r"voc2007 has several labels an image, and data\.labels draws"):
+        build(tmp_path, "voc2007", labels=3)
+
+
 def test_a_data_set_that_is_not_known_is_refused():
     with pytest.raises(ValueError, match=r"name must be one of cifar10, .*, got mnist"):
         build("data", "mnist")
@@ -313,6 +335,9 @@ def test_its_configuration_chooses_by_its_metric(name):
     if name in FEW_SHOT:
         assert callback["class_path"] == "FewShot"
     else:
+        assert build("data", name).metric == FACTS[name].metric
+    if FACTS[name].metric == "map11":
+        assert callback["class_path"] == "OneAgainstRest"
+    elif name not in FEW_SHOT:
         (protocol,) = callback["init_args"]["protocols"]
         assert protocol["init_args"]["metric"] == FACTS[name].metric
-        assert build("data", name).metric == FACTS[name].metric
