@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -19,9 +20,8 @@ SMALL = [*QUIET, "--data.batch_size", "16", "--trainer.accelerator", "cpu"]
 def encoder(tmp_path_factory, configs):
     """A checkpoint of an encoder of images."""
     run = tmp_path_factory.mktemp("encoder")
-    train = [
-        arg for each in ("digits_image_base", "scale/smoke") for arg in ("--config", str(configs / f"{each}.yaml"))
-    ]
+    names = ("digits_image_base", "scale/smoke")
+    train = [arg for name in names for arg in ("--config", str(configs / f"{name}.yaml"))]
     cli.run(["fit", *train, *SMALL, "--trainer.default_root_dir", str(run)])
     return run / "checkpoints/last.ckpt"
 
@@ -52,10 +52,10 @@ def test_an_overlay_evaluates_a_checkpoint(command, configs, encoder, tmp_path, 
         sizes |= {"train": own["train"] - 2, "val": 2}
     classes = 20 if name == "voc2007" else 2
     monkeypatch.setitem(FACTS, name, replace(FACTS[name], classes=classes, **sizes))
-    small = ["--data.size", 16, "--data.num_workers", 0, *flags]
+    small = ["--data.size", 16, "--data.num_workers", 0, "--trainer.default_root_dir", "scored", *flags]
     outcome = command("test", "--ckpt_path", encoder, "--config", configs / f"transfer/{name}.yaml", *small)
     assert outcome.code == 0, outcome.err
-    (result,) = encoder.parents[1].glob(f"test*{name}*/result.json")
+    (result,) = Path("scored").rglob("result.json")
     found = json.loads(result.read_text())
     assert {key for key in found["metrics"] if not key.startswith("baseline/")} == scores
     assert found["data"]["name"] == name

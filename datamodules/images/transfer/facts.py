@@ -81,8 +81,8 @@ FACTS: dict[Name, Facts] = {
         MIT67(
             "mit67",
             ["Images", "TrainImages.txt", "TestImages.txt"],
-            "get indoorCVPR_09.tar, TrainImages.txt and TestImages.txt of https://web.mit.edu/torralba/www/indoor.html and "
-            f"put them, {PACKED} {{root}}/mit67",
+            "get indoorCVPR_09.tar, TrainImages.txt and TestImages.txt of "
+            f"https://web.mit.edu/torralba/www/indoor.html and put them, {PACKED} {{root}}/mit67",
             archive="http://groups.csail.mit.edu/vision/LabelMe/NewImages/indoorCVPR_09.tar",
             place="mit67",
             lists=[f"https://web.mit.edu/torralba/www/{part}Images.txt" for part in ("Train", "Test")],
