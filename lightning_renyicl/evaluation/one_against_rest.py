@@ -75,16 +75,23 @@ class OneAgainstRest(Callback):
         return self.along([penalty], train + val, test)[0]
 
     def along(self, penalties: list[float], samples: LabeledFeatures, features: Tensor) -> Tensor:
-        """Log odds of every class for other features by classifiers fitted with each penalty, ``[P, M, C]``."""
-        columns, converged = [], []
+        """Log odds of every class for other features by classifiers fitted with each penalty, ``[P, M, C]``.
+
+        They are 0 of a class that no sample, or every one, is of.
+        """
+        columns: list[Tensor] = []
+        converged: list[bool] = []
         for target in samples.target.unbind(1):
             known = target >= 0
+            if len(target[known].unique()) < 2:  # no sample of one side
+                columns.append(features.new_zeros(len(penalties), len(features)))
+                continue
             fitted = SoftmaxRegression(samples.features[known], target[known], self.tolerance, self.iterations)
             column = []
             for penalty in penalties:
                 converged.append(fitted.fit(penalty))
                 logits = fitted.logits(features)  # odds order what has one probability in single precision
-                column.append(logits[:, -1] - logits[:, 0])  # 0 where there are samples of one side alone
+                column.append(logits[:, 1] - logits[:, 0])
             columns.append(torch.stack(column))
         if not all(converged):
             rank_zero_warn(

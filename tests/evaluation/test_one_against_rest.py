@@ -95,9 +95,9 @@ def test_odds_that_no_probability_holds_are_ordered():
 
 
 def test_a_class_without_a_sample_of_one_side_has_no_odds():
-    samples = LabeledFeatures(torch.randn(6, 2), torch.tensor([[1, 0], [1, 1], [1, 0], [1, 1], [-1, 0], [1, 1]]))
+    samples = LabeledFeatures(torch.randn(4, 2), torch.tensor([[1, 0, -1], [1, 1, -1], [1, 0, -1], [-1, 1, -1]]))
     found = OneAgainstRest().along([1.0], samples, torch.randn(3, 2))[0]
-    assert (found[:, 0] == 0).all()
+    assert (found[:, [0, 2]] == 0).all()
     assert (found[:, 1] != 0).all()
 
 
