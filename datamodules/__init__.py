@@ -13,6 +13,7 @@ from datamodules.images.hugging_face import HuggingFaceImages
 from datamodules.images.image_folder import ImageFolder
 from datamodules.images.imagenet import ImageNet, ImageNet100
 from datamodules.images.stl10 import STL10
+from datamodules.images.transfer.transfer import Transfer
 from datamodules.pairs.stepwise import StepwisePairs
 from datamodules.tables.digits import DigitsTable
 from datamodules.tables.fake import FakeTable
@@ -41,4 +42,5 @@ __all__ = [
     "StepwisePairs",
     "TUDataset",
     "Table",
+    "Transfer",
 ]

@@ -31,7 +31,8 @@ class Samples:
     Attributes:
         inputs: what ``inputs[index]`` cuts a batch out of and ``inputs.to(device)`` moves: a tensor ``[M, ...]``, or
             whatever else a domain holds its samples in.
-        target: labels ``[M]``, −1 where unknown.
+        target: labels ``[M]``, −1 where unknown; where samples are of several classes ``[M, C]``, 1 or 0, −1 for what
+            counts as neither.
         splits: numbers of the samples of each split.
     """
 

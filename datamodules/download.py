@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from http.client import HTTPException
 from pathlib import Path
 
@@ -24,17 +25,30 @@ def download(url: str, path: Path, wanted: str, fetch: Callable[[str, str, str],
     Raises:
         FileNotFoundError: no connection, no such address, or no room; it says what to put where.
     """
-    timeout = socket.getdefaulttimeout()
-    try:
+    lack = f"no {wanted} in {path.parent}"
+    with reported(lack, f"get {url} and put {path.name}, packed as it is, into {path.parent}"):
         path.parent.mkdir(parents=True, exist_ok=True)
         # beside its place first: a download that is cut short must not pass for the archive
         with replacing(path) as partial:
-            socket.setdefaulttimeout(TIMEOUT)
             fetch(url, str(partial.parent), partial.name)
+
+
+@contextmanager
+def reported(lack: str, remedy: str) -> Iterator[None]:
+    """Tells in one line what to put where if a download within fails; sites may stay silent for half a minute.
+
+    Args:
+        lack: what is missing.
+        remedy: what to put where.
+
+    Raises:
+        FileNotFoundError: no connection, no such address, or no room.
+    """
+    timeout = socket.getdefaulttimeout()
+    socket.setdefaulttimeout(TIMEOUT)
+    try:
+        yield
     except (OSError, RuntimeError, HTTPException) as error:
-        raise FileNotFoundError(
-            f"no {wanted} in {path.parent}, and it cannot be downloaded ({error}): "
-            f"get {url} and put {path.name}, packed as it is, into {path.parent}"
-        ) from error
+        raise FileNotFoundError(f"{lack}, and it cannot be downloaded ({error}): {remedy}") from error
     finally:
         socket.setdefaulttimeout(timeout)

@@ -10,6 +10,7 @@ from lightning_renyicl.evaluation.knn import KNN
 from lightning_renyicl.evaluation.linear_sgd import LinearSGD
 from lightning_renyicl.evaluation.logistic_regression import LogisticRegression
 from lightning_renyicl.evaluation.logistic_regression_path import LogisticRegressionPath
+from lightning_renyicl.evaluation.one_against_rest import OneAgainstRest
 from lightning_renyicl.evaluation.online_probe import OnlineProbe
 from lightning_renyicl.evaluation.online_protocols import OnlineProtocols
 from lightning_renyicl.evaluation.protocol import FeatureProtocol, LabeledFeatures
@@ -31,6 +32,7 @@ __all__ = [
     "LinearSGD",
     "LogisticRegression",
     "LogisticRegressionPath",
+    "OneAgainstRest",
     "OnlineProbe",
     "OnlineProtocols",
     "PseudoInverse",

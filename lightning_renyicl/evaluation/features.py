@@ -17,6 +17,8 @@ from lightning_renyicl.sample_order import sample_order
 def features_of(trainer: Trainer, loader: Any, encode: Callable[[Any], Tensor]) -> tuple[Tensor, Tensor]:
     """Representations ``[M, F]``, float32, and labels ``[M]`` of a loader's labelled samples in the data's order.
 
+    Labels are ``[M, C]`` where a sample may be of several classes.
+
     Where it has no samples, both are ``[0]``, which ``torch.cat`` takes beside representations of any width.
 
     Samples are not augmented, and encoded in the trainer's precision. Of all processes each encodes its share and
@@ -45,7 +47,8 @@ def labelled(loader: Any, parts: list[tuple[Tensor, Tensor]]) -> tuple[Tensor, T
     none = (torch.empty(0), torch.empty(0, dtype=torch.long))
     features, target = (torch.cat(column) for column in zip(none, *parts, strict=True))
     features, target = in_order(loader, features, target)
-    return features[target >= 0], target[target >= 0]
+    known = target >= 0 if target.ndim == 1 else (target >= 0).any(1)
+    return features[known], target[known]
 
 
 def in_order(loader: Any, features: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:

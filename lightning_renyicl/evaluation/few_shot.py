@@ -36,7 +36,8 @@ class FewShot(Callback):
 
     Raises:
         ValueError: no number K, fewer than two classes or episodes, a number below 1 or a penalty that is not above 0;
-            in ``test``, too few classes with enough labelled samples, or features that are not finite.
+            in ``test``, too few classes with enough labelled samples, several labels a sample, or features that are not
+            finite.
     """
 
     only_in_test: ClassVar[bool] = True
@@ -71,6 +72,8 @@ class FewShot(Callback):
     def on_test_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
         features, target = labelled(trainer.test_dataloaders, self._tested)
         self._tested = []
+        if target.ndim > 1:
+            raise ValueError(f"FewShot needs one label a sample, and the data has several: {OMIT_CALLBACK}")
         if not len(target):
             raise ValueError(f"FewShot needs labels, and the test split has none: {OMIT_CALLBACK}")
         if not features.isfinite().all():

@@ -16,7 +16,8 @@ class LinearSGD(FeatureProtocol):
     """A linear classifier on standardised features, trained by SGD on the cross-entropy.
 
     Not the linear evaluation of the paper's ImageNet and CIFAR experiments, which sees crops and flips, doesn't
-    standardise and lowers its rate by a cosine: that is the module ``LinearEvaluation``. Here features are computed once.
+    standardise and lowers its rate by a cosine: that is the module ``LinearEvaluation``. Here features are computed
+    once.
 
     For every learning rate a classifier is trained on the training samples; the rate of the best on the validation
     samples, the smallest of equals, is then used to train one on both; one rate alone needs no validation samples.

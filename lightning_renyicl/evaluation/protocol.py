@@ -15,7 +15,7 @@ class LabeledFeatures:
 
     Attributes:
         features: representations, ``[M, F]``.
-        target: labels, ``[M]``.
+        target: labels, ``[M]``; ``[M, C]`` where a sample may be of several classes.
     """
 
     features: Tensor

@@ -68,6 +68,9 @@ class SoftmaxRegression:
 
     def probabilities(self, features: Tensor, num_classes: int) -> Tensor:
         """What the last fit gives for other features, ``[m, num_classes]``; 0 of a class without samples."""
-        weight = self.weight[:, :-1] @ self.axes
-        given = F.linear(features - self.mean, weight, self.weight[:, -1]).softmax(1)
+        given = self.logits(features).softmax(1)
         return given.new_zeros(len(features), num_classes).index_copy_(1, self.classes, given)
+
+    def logits(self, features: Tensor) -> Tensor:
+        """The last fit's logits of the classes that have samples for other features, ``[m, C]``."""
+        return F.linear(features - self.mean, self.weight[:, :-1] @ self.axes, self.weight[:, -1])
