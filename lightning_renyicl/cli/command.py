@@ -12,7 +12,7 @@ from typing import Any
 import torch
 import yaml
 from jsonargparse.typing import NonNegativeInt
-from lightning.pytorch import Trainer
+from lightning.pytorch import LightningModule, Trainer
 from lightning.pytorch.accelerators import CPUAccelerator
 from lightning.pytorch.cli import LightningArgumentParser, LightningCLI
 from lightning.pytorch.utilities import rank_zero_info, rank_zero_only
@@ -203,6 +203,8 @@ class RenyiCLI(LightningCLI):
         """Adds what every run has, see :func:`add_defaults`."""
         config = self.config_init[self.subcommand].trainer
         self._own_callbacks = listed(config.callbacks)
+        if self.subcommand == "fit" and config.enable_model_summary is None:
+            rank_zero_info(f"parameters: {parameters_of(self.model)}")
         self.trainer_defaults["callbacks"] += add_defaults(config, str(self.subcommand), self.folder, self.datamodule)
         try:
             trainer = super().instantiate_trainer(**kwargs)
@@ -286,6 +288,15 @@ class RenyiCLI(LightningCLI):
                 f"{self.subcommand} found no score: {why}; --config configs/eval/features.yaml or "
                 "--trainer.callbacks OnlineProbe evaluates features"
             )
+
+
+def parameters_of(module: LightningModule) -> str:
+    """The number of parameters of each part of a module, and of those which are not trained by gradients."""
+    parts = []
+    for name, part in module.named_children():
+        counts = [sum(p.numel() for p in part.parameters() if p.requires_grad == trained) for trained in (True, False)]
+        parts += [f"{name} {count:,}{'' if i == 0 else ' not trained'}" for i, count in enumerate(counts) if count]
+    return ", ".join(parts)
 
 
 def look_for_a_gpu_once() -> None:

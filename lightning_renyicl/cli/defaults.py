@@ -99,6 +99,7 @@ def add_defaults(trainer: Any, subcommand: str, folder: RunFolder, data: Lightni
     callbacks.append(ResultJson())
     refuse_twice([*own, *callbacks])
     if subcommand == "fit":
+        trainer.enable_model_summary = bool(trainer.enable_model_summary)  # the command says it in a line
         if trainer.logger in (None, True):
             path = str(folder.path)
             trainer.logger = [ContinuedCSVLogger(path), TensorBoardLogger(path, name="", version="")]

@@ -17,7 +17,7 @@ def with_hint(line: str, options: Iterable[str] = ()) -> str:
         options: flags that the parser knows.
     """
     hint = _of_class(line) or _of_flag(line, list(options)) or _of_value(line)
-    return f"{line}; {hint}" if hint else line
+    return f"{line.rstrip('!.')}; {hint}" if hint else line
 
 
 def nearest(name: str, among: Iterable[str], cutoff: float = 0.5) -> list[str]:
@@ -45,7 +45,7 @@ def _of_class(line: str) -> str | None:
         return None
     known = classes()
     if found[1] in known:
-        return f"there is a {found[1]}, for another place"
+        return f"{found[1]} is a class for another place"
     names = nearest(found[1], known)
     return f"did you mean {', '.join(names)}?" if names else None
 
@@ -55,7 +55,7 @@ def _of_flag(line: str, options: list[str]) -> str | None:
         given = found[1].partition("=")[0]
         if not given.startswith("-"):
             return f"--config {given} if it is a configuration" if given.endswith((".yaml", ".yml")) else None
-        names = nearest(given, options, 0.6)
+        names = nearest(given, (option for option in options if not option.endswith((".help", "+"))), 0.6)
         return f"did you mean {', '.join(names)}?" if names else None
     if re.search(r"Option '\w+' is not accepted", line):
         names = sorted(name.removeprefix("--") for name in options if re.fullmatch(r"--[a-z]\w*", name))

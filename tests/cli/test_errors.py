@@ -55,7 +55,7 @@ MISTAKES = {
     "unknown callback": (
         None,
         ["--trainer.callbacks+=KNN"],
-        "error: trainer.callbacks: no class that fits here is named KNN; given: KNN",
+        "error: trainer.callbacks: no class that fits here is named KNN; given: KNN; KNN is a class for another place",
     ),
     "no argument that a callback needs": (
         None,
@@ -65,7 +65,7 @@ MISTAKES = {
     "key of a callback": (
         None,
         ["--trainer.callbacks+=OnlineProbe", "--trainer.callbacks.rate=1"],
-        "error: OnlineProbe: Option 'rate' is not accepted",
+        "error: OnlineProbe: Option 'rate' is not accepted; it takes learning_rate, seed",
     ),
     "value of a callback": (
         None,
