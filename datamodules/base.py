@@ -259,7 +259,7 @@ class InMemoryDataModule(SplitLoaders):
         return inputs
 
     def preparation(self) -> nn.Module | None:
-        """What is done to rows as they are in a file before the network has them, by a checkpoint's state; None: nothing.
+        """What is done to rows as they are in a file before the network has them; None: nothing.
 
         Images have ``eval_augmentation`` for it.
         """

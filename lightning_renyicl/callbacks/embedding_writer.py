@@ -26,8 +26,8 @@ class EmbeddingWriter(Callback):
     """Writes representations to ``embeddings.parquet`` in the run folder.
 
     Columns: ``row`` (the sample's number in its data set), ``name`` (of data whose samples have ``names``, such as the
-    files of images, or a table's column ``id``), ``target`` (−1 where unknown), ``target_name`` (of data that knows what
-    its ``classes`` are called; null where unknown), ``feature_0`` … On several processes each writes its share,
+    files of images, or a table's column ``id``), ``target`` (−1 where unknown), ``target_name`` (of data that knows
+    what its ``classes`` are called; null where unknown), ``feature_0`` … On several processes each writes its share,
     ``embeddings-RANK.parquet``. The file is there once it is whole.
     """
 

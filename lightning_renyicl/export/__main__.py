@@ -6,6 +6,7 @@ import argparse
 import json
 import os
 import sys
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -77,6 +78,7 @@ def export(checkpoint: Path, form: str, out: Path, size: int | None, force: bool
 def main(arguments: Sequence[str] | None = None) -> int:
     """Reads the command line and exports; the exit code is 2 after a mistake."""
     given = parser().parse_args(arguments)
+    warnings.simplefilter("ignore")  # of torch and PyG about their own parts
     try:
         print(export(given.checkpoint, given.to, given.out, given.size, given.force, given.trust_checkpoint))
     except (OSError, ValueError) as error:

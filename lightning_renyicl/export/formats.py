@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -87,11 +86,9 @@ def to_onnx(source: Source, size: int | None) -> Exported:
     name = str(source.samples)
 
     def write(path: Path) -> None:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of torch's own parts
-            torch.onnx.export(
-                program, f=path, input_names=[name], output_names=[FEATURES], external_data=False, verbose=False
-            )
+        torch.onnx.export(
+            program, f=path, input_names=[name], output_names=[FEATURES], external_data=False, verbose=False
+        )
 
     load = [
         "import onnxruntime",

@@ -111,7 +111,7 @@ def normalisation(source: Source) -> list[dict[str, Any]] | dict[str, Any] | Non
         if isinstance(part, CenterCrop):
             steps.append({"CenterCrop": {"resize": part.resize, "size": part.size}})
         elif isinstance(part, Normalize):
-            steps.append({"Normalize": {"mean": part.mean.flatten().tolist(), "std": part.std.flatten().tolist()}})
+            steps.append({"Normalize": {name: _numbers(getattr(part, name)) for name in ("mean", "std")}})
         elif isinstance(part, Augmentation) and not isinstance(part, Compose | Identity):
             steps.append({type(part).__name__: {}})
     return steps
@@ -136,6 +136,11 @@ def example(source: Source, prepared: nn.Module | None, size: int | None) -> Ten
     if prepared is None:
         return torch.zeros(2, source.model["in_features"])
     return torch.zeros(2, prepared.in_columns, dtype=torch.float64)  # type: ignore[call-overload, no-any-return]
+
+
+def _numbers(values: Tensor) -> list[float]:
+    """Numbers in single precision, as people wrote them."""
+    return [float(f"{value:.7g}") for value in values.flatten().tolist()]
 
 
 def _sections(tree: Any) -> Any:
