@@ -103,7 +103,7 @@ def normalisation(source: Source) -> list[dict[str, Any]] | dict[str, Any] | Non
     """What is done to samples, for the card; None: nothing, or nothing that is known."""
     if source.samples == "rows":
         preparation = of_rows(source)
-        return None if preparation is None else preparation.describe()  # type: ignore[operator, no-any-return]
+        return None if preparation is None else preparation.describe()  # type: ignore[operator]
     if source.samples != "images":
         return None
     steps: list[dict[str, Any]] = []
@@ -135,7 +135,7 @@ def example(source: Source, prepared: nn.Module | None, size: int | None) -> Ten
         return torch.rand(2, 3, side, side)
     if prepared is None:
         return torch.zeros(2, source.model["in_features"])
-    return torch.zeros(2, prepared.in_columns, dtype=torch.float64)  # type: ignore[call-overload, no-any-return]
+    return torch.zeros(2, prepared.in_columns, dtype=torch.float64)  # type: ignore[call-overload]
 
 
 def _numbers(values: Tensor) -> list[float]:

@@ -11,6 +11,7 @@ import yaml
 from jsonargparse import ActionConfigFile
 from jsonargparse.typing import NonNegativeInt
 from lightning.pytorch import LightningDataModule, LightningModule, Trainer, seed_everything
+from torch import nn
 
 from lightning_renyicl.callbacks.result_json import commit, versions
 from lightning_renyicl.checkpoints import RUN
@@ -65,7 +66,7 @@ def checkpoint_of(module: Any, data: Any, resolved: dict[str, Any], weights: Any
         raise ValueError(f"{type(module).__name__} has no encoder to give weights")
     prefix = load_encoder(module.backbone, weights, place)
     if (target := getattr(module, "momentum_target", None)) is not None:
-        target.update(module.backbone, module.projector, 0.0)
+        target.network.load_state_dict(nn.Sequential(module.backbone, module.projector).state_dict())
     run = {
         "folder": None,
         "callbacks": resolved["trainer"].get("callbacks"),

@@ -82,7 +82,9 @@ def load_encoder(backbone: nn.Module, weights: Mapping[str, Tensor], place: obje
             own = network.state_dict()
             network.load_state_dict({name: weights[prefix + name] for name in own})
             return prefix
-    _, _, faults = min(attempts, key=lambda attempt: len(attempt[2]))
+    prefix, network, faults = min(attempts, key=lambda attempt: len(attempt[2]))
+    if all(f"{prefix}{name}" not in weights for name in network.state_dict()):
+        faults = [f"none of its weights is there, but {', '.join(list(weights)[:3])}"]
     shown = "; ".join(faults[:3]) + (f" … ({len(faults)} in all)" if len(faults) > 3 else "")
     raise ValueError(f"{place} is of no {type(backbone).__name__} with these arguments: {shown}")
 
