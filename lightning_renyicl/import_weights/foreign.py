@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,7 +13,7 @@ from torch import Tensor, nn
 
 from lightning_renyicl.checkpoints import culprit, damage
 
-HOLDERS = ("state_dict", "model", "student", "online_network_state_dict", "model_state_dict")
+HOLDERS = ("state_dict", "model", "student")
 """Under which a checkpoint keeps its weights, in the order in which they are looked for."""
 ENCODERS = ("source_encoder.", "base_encoder.", "encoder_q.", "online_encoder.", "backbone.", "encoder.", "")
 """What names of the trained encoder begin with, where another one may lie beside it: those of RényiCL, MoCo v3, MoCo,
@@ -57,7 +58,8 @@ def _read_pickle(path: Path) -> Any:
     if zipfile.is_zipfile(path) and (reason := damage(path)):  # torch before 1.6 wrote no archives
         raise ValueError(f"{path} is damaged: {reason}")
     try:
-        return torch.load(path, weights_only=True, map_location="cpu")
+        with torch.serialization.safe_globals([argparse.Namespace]):  # DINO's options, which hold values alone
+            return torch.load(path, weights_only=True, map_location="cpu")
     except Exception as error:
         raise ValueError(f"{path} does not load safely: {culprit(error)}") from error
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from argparse import Namespace
 
 import pytest
 import torch
@@ -24,7 +25,7 @@ LAYOUTS = {
     "MoCo v3": {"state_dict": named("module.base_encoder.") | named("module.momentum_encoder.", 1), "epoch": 100},
     "MoCo": {"state_dict": named("module.encoder_q.") | named("module.encoder_k.", 1), "arch": "resnet18"},
     "SimSiam": {"state_dict": named("module.encoder.") | {"module.predictor.0.weight": torch.ones(2)}},
-    "DINO": {"student": named("module.backbone."), "teacher": named("backbone.", 1)},
+    "DINO": {"student": named("module.backbone."), "teacher": named("backbone.", 1), "args": Namespace(lr=0.1)},
     "VICReg": {"model": named("module.backbone.") | {"module.projector.0.weight": torch.ones(2)}},
     "SwAV": named("module.")
     | {"module.projection_head.0.weight": torch.ones(2), "module.prototypes.weight": torch.ones(2)},
