@@ -78,6 +78,7 @@ def test_embeddings_of_another_file(command, trained, tmp_path):
     assert np.isfinite(without[features]).all(axis=None)
 
 
+@pytest.mark.slow
 def test_ids_of_another_file(command, configs, tmp_path):
     frame(200, seed=0).assign(customer=range(200)).to_csv(tmp_path / "mine.csv", index=False)
     outcome = command("fit", "--config", configs / "own_table.yaml", *OWN, *SMALL, "--data.id", "customer")
