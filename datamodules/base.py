@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal
 import torch
 import torch.nn.functional as F
 from lightning.pytorch import LightningDataModule
-from torch import Generator, Tensor
+from torch import Generator, Tensor, nn
 from torch.utils.data import DataLoader, Dataset
 
 from datamodules.augmentations.base import Augmentation, check_samples, fits
@@ -208,6 +208,11 @@ class InMemoryDataModule(SplitLoaders):
     WITHOUT_ENCODER: ClassVar[str | None] = None
     """What else is worth a try on raw input, for people."""
 
+    classes: Sequence[Any] = ()
+    """What the labels are called, in their order, where the data knows it."""
+    names: Sequence[Any] | None = None
+    """What the samples are called, in their order, where the data knows it: for people and for joins."""
+
     def __init__(
         self,
         views: Sequence[Augmentation],
@@ -253,6 +258,13 @@ class InMemoryDataModule(SplitLoaders):
     def eval_view(self, inputs: Any) -> Any:
         """What evaluation does to a batch of samples in place of augmentation."""
         return inputs
+
+    def preparation(self) -> nn.Module | None:
+        """What is done to rows as they are in a file before the network has them; None: nothing.
+
+        Images have ``eval_augmentation`` for it.
+        """
+        return None
 
     def raw_input(self, x: Any) -> Tensor:
         """What there is of a batch of N samples without an encoder, a row of numbers for each, ``[N, R]``.

@@ -24,7 +24,7 @@ KINDS = {
 }
 """The types of a checkpoint's parts."""
 RUN = "run"
-"""Where a checkpoint keeps the run's folder and callbacks, and digests of its data's files."""
+"""Where a checkpoint keeps the run's folder, callbacks, seed, commit and versions, and digests of its data's files."""
 _NESTED = ("hyper_parameters", "datamodule_hyper_parameters", RUN)
 
 

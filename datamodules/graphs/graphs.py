@@ -84,7 +84,7 @@ class Graphs(GraphDataModule):
         self._layout = Layout(True, delimiter, decimal, thousands, missing, max_gib)
         raw = self._read()
         self.labels = raw.labels
-        self.classes = sorted_labels({label for label in raw.labels if label is not None})
+        self.classes: list[Any] = sorted_labels({label for label in raw.labels if label is not None})
         self._loaded = self._prepared(raw)
         self.num_classes = len(self.classes)
         self.in_features = self._loaded.inputs.x.shape[1]

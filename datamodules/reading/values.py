@@ -50,6 +50,15 @@ def text_of(column: pa.ChunkedArray, decimals: bool = True) -> pa.ChunkedArray:
     return _replaced(text, written, forms)
 
 
+def joined(columns: Sequence[pa.ChunkedArray]) -> pa.ChunkedArray:
+    """Columns one below the other, as text if they are of several types."""
+    import pyarrow as pa
+
+    if len({column.type for column in columns}) > 1:
+        columns = [text_of(column) for column in columns]
+    return pa.chunked_array([chunk for column in columns for chunk in column.chunks], columns[0].type)
+
+
 def places_in(column: pa.ChunkedArray, known: Sequence[str | None]) -> pa.ChunkedArray:
     """The place of every value among known ones, null where it is none of them; None is a missing value.
 

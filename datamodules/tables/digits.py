@@ -8,6 +8,7 @@ from typing import Any
 from datamodules.augmentations.base import Augmentation
 from datamodules.base import InMemoryDataModule, Samples
 from datamodules.digits import read_digits
+from datamodules.tables.preparation import RowPreparation
 from datamodules.tables.scaling import Standardizer
 
 
@@ -32,6 +33,9 @@ class DigitsTable(InMemoryDataModule):
         if self.scaler.state is None:
             self.scaler.fit(samples.inputs[samples.splits["train"]])
         return Samples(self.scaler(samples.inputs), samples.target, samples.splits)
+
+    def preparation(self) -> RowPreparation:
+        return self.scaler.preparation([f"pixel {number}" for number in range(1, 65)])
 
     def state_dict(self) -> dict[str, Any]:
         return {**super().state_dict(), "scaler": self.scaler.state}

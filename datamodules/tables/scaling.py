@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 import torch
 from torch import Tensor
+
+from datamodules.tables.preparation import RowPreparation
 
 
 class Standardizer:
@@ -22,6 +26,22 @@ class Standardizer:
         self.state = {"mean": mean, "std": torch.where(std > 0, std, 1.0)}
 
     def __call__(self, rows: Tensor) -> Tensor:
+        state = self._fitted()
+        return (rows - state["mean"]) / state["std"]
+
+    def preparation(
+        self, numeric: Sequence[str], categories: Mapping[str, Sequence[str]] | None = None
+    ) -> RowPreparation:
+        """The same as a module, of rows with columns of categories behind.
+
+        Args:
+            numeric: names of the columns of numbers.
+            categories: names of the columns of categories, and their values.
+        """
+        state = self._fitted()
+        return RowPreparation(numeric, state["mean"].tolist(), state["std"].tolist(), categories or {})
+
+    def _fitted(self) -> dict[str, Tensor]:
         if self.state is None:
             raise ValueError("a Standardizer is fitted on training rows before it is used")
-        return (rows - self.state["mean"]) / self.state["std"]
+        return self.state

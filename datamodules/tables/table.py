@@ -16,11 +16,12 @@ from datamodules.base import InMemoryDataModule, Samples, Split
 from datamodules.labels import classes_after, some, tell_unlabelled, warn_of_unknown
 from datamodules.reading.files import read_table
 from datamodules.reading.layout import Layout
-from datamodules.reading.values import text_of
+from datamodules.reading.values import joined, text_of
 from datamodules.splits import stratified_split
 from datamodules.tables.columns import Columns
 from datamodules.tables.files import num_rows
 from datamodules.tables.labels import find_classes, labels_in, labels_of
+from datamodules.tables.preparation import RowPreparation
 from datamodules.tables.schema import fit_columns
 
 if TYPE_CHECKING:
@@ -60,6 +61,8 @@ class Table(InMemoryDataModule):
         batch_size: samples in a batch over all processes.
         categorical: columns of numbers that are categories; columns of text are anyway.
         drop: columns that are left out.
+        id: a column that says which row is which, of any values, and is no feature; ``predict`` writes it beside the
+            embeddings. None: there is none.
         impute: whether values may be missing: a number then counts as the mean, and a further column says so; in a
             categorical column missing is a category.
         header: whether the first line of a text file holds names; else columns are ``column_1``, ``column_2`` …
@@ -95,6 +98,7 @@ class Table(InMemoryDataModule):
         batch_size: int = 512,
         categorical: Sequence[str] = (),
         drop: Sequence[str] = (),
+        id: str | None = None,
         impute: bool = False,
         header: bool = True,
         delimiter: str | None = None,
@@ -109,7 +113,12 @@ class Table(InMemoryDataModule):
         super().__init__(views, batch_size, num_classes=0, labels=labels)
         if not 0 < held_out < 1:
             raise ValueError(f"held_out must be in (0, 1), got {held_out}")
+        if id is not None and id in (target, *categorical, *drop):
+            raise ValueError(
+                f"data.id is {id}, which data.target, data.categorical or data.drop names, too: leave it out"
+            )
         self.target = target
+        self.id = id
         self.held_out = held_out
         self._layout = Layout(header, delimiter, decimal, thousands, missing, max_gib)
         self._files = [Path(path).expanduser().absolute() for path in (file, test_file) if path is not None]
@@ -141,6 +150,9 @@ class Table(InMemoryDataModule):
     def describe(self) -> dict[str, Any]:
         kinds = f"{len(self.columns.numeric)} numeric and {len(self.columns.categorical)} categorical columns"
         return {**super().describe(), "name": f"{self._files[0].name} with {kinds}"}
+
+    def preparation(self) -> RowPreparation:
+        return RowPreparation.of(self.columns)
 
     def load(self) -> Samples:
         if self.predicting:  # on one file, which needs no split and may be too small for one
@@ -184,12 +196,20 @@ class Table(InMemoryDataModule):
         """Every file and its columns, and the names of those of the first file that are its index."""
         parts: list[Part] = []
         index: list[str] = []
+        ids: list[pa.ChunkedArray] = []
         for path in files:
-            table, left_out = read_table(path, self._layout, [*named, *(parts[0][1] if parts else ())])
+            table, left_out = read_table(path, self._layout, [self.id, *named, *(parts[0][1] if parts else ())])
             if not num_rows(table):
                 raise ValueError(f"{path} has columns, but no rows")
             index = index if parts else left_out
+            if self.id is not None:
+                if self.id not in table:
+                    raise ValueError(f"{path} has no column {self.id}, which data.id names; it has {some(list(table))}")
+                ids.append(table.pop(self.id))
+                if not table:
+                    raise ValueError(f"{path} has no column beside {self.id}, which data.id names")
             parts.append((path, table))
+        self.names = joined(ids) if ids else None
         return parts, index
 
     def _learn(self, fitted: Fitted | dict[str, Any]) -> None:

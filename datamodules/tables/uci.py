@@ -17,6 +17,7 @@ from datamodules.download import download
 from datamodules.splits import stratified_split
 from datamodules.tables.columns import FIRST_CODE
 from datamodules.tables.files import read_numbers
+from datamodules.tables.preparation import RowPreparation
 from datamodules.tables.scaling import Standardizer
 
 
@@ -72,6 +73,13 @@ class UCITable(InMemoryDataModule):
         if self.scaler.state is None:
             self.scaler.fit(numbers[samples.splits["train"]])
         return Samples(torch.cat((self.scaler(numbers), codes), dim=1), samples.target, samples.splits)
+
+    def preparation(self) -> RowPreparation:
+        categories = {
+            f"category {number}": [str(value) for value in range(count - FIRST_CODE)]
+            for number, count in enumerate(self.CARDINALITIES, start=1)
+        }
+        return self.scaler.preparation([f"column {number}" for number in range(1, self.NUMERIC + 1)], categories)
 
     def state_dict(self) -> dict[str, Any]:
         return {**super().state_dict(), "scaler": self.scaler.state}

@@ -15,6 +15,7 @@ from lightning_renyicl.atomic import replacing
 from lightning_renyicl.sample_order import sample_order
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyarrow.parquet import ParquetWriter
 
 GROUP = 2**24
@@ -25,7 +26,8 @@ class EmbeddingWriter(Callback):
     """Writes representations to ``embeddings.parquet`` in the run folder.
 
     Columns: ``row`` (the sample's number in its data set), ``name`` (of data whose samples have ``names``, such as the
-    files of images), ``target`` (−1 where unknown), ``feature_0`` … On several processes each writes its share,
+    files of images, or a table's column ``id``), ``target`` (−1 where unknown), ``target_name`` (of data that knows
+    what its ``classes`` are called; null where unknown), ``feature_0`` … On several processes each writes its share,
     ``embeddings-RANK.parquet``. The file is there once it is whole.
     """
 
@@ -34,13 +36,20 @@ class EmbeddingWriter(Callback):
         self._writer: ParquetWriter | None = None
         self._waiting: list[tuple[Tensor, Tensor]] = []  # features and targets that are not written yet
         self._rows = torch.empty(0)
-        self._names: Sequence[str] | None = None
+        self._names: pa.ChunkedArray | None = None
+        self._classes: Sequence[Any] = ()
         self._width = 0
         self._written = 0
 
     def on_predict_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        import pyarrow as pa
+
         self._rows, self._written, self._writer = sample_order(trainer.predict_dataloaders), 0, None
-        self._names = getattr(trainer.datamodule, "names", None)  # type: ignore[attr-defined]
+        data = trainer.datamodule  # type: ignore[attr-defined]
+        names = getattr(data, "names", None)
+        # of one type for the whole file
+        self._names = names if names is None or isinstance(names, pa.ChunkedArray) else pa.chunked_array([names])
+        self._classes = [str(label) for label in getattr(data, "classes", ())]
 
     def on_predict_batch_end(
         self, trainer: Trainer, pl_module: LightningModule, outputs: Any, batch: Any, batch_idx: int, *_: int
@@ -79,10 +88,13 @@ class EmbeddingWriter(Callback):
         self._width = features.shape[1]
         frame = pd.DataFrame(features.numpy(), columns=[f"feature_{i}" for i in range(self._width)])
         frame.insert(0, "target", target.numpy())
-        if self._names is not None:
-            frame.insert(0, "name", [self._names[row] for row in rows.tolist()])
         frame.insert(0, "row", rows.numpy())
         table = pa.Table.from_pandas(frame, preserve_index=False)
+        if self._classes:
+            labels = [self._classes[label] if label >= 0 else None for label in target.tolist()]
+            table = table.add_column(2, "target_name", pa.array(labels, pa.string()))
+        if self._names is not None:
+            table = table.add_column(1, "name", self._names.take(pa.array(rows.numpy())))
         if self._writer is None:
             path.parent.mkdir(parents=True, exist_ok=True)
             partial = self._file.enter_context(replacing(path))

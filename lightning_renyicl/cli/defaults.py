@@ -6,6 +6,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import torch
 import yaml
 from lightning.fabric.plugins import CheckpointIO
 from lightning.pytorch import Callback, LightningDataModule, LightningModule, Trainer
@@ -18,6 +19,7 @@ from lightning.pytorch.utilities.model_helpers import is_overridden
 from datamodules.base import InMemoryDataModule
 from lightning_renyicl.atomic import write_text
 from lightning_renyicl.callbacks import AtomicCheckpointIO, EmbeddingWriter, EndAtOnce, LastCheckpoint, ResultJson
+from lightning_renyicl.callbacks.result_json import commit, versions
 from lightning_renyicl.checkpoints import RUN, refuse_without
 from lightning_renyicl.evaluation import Baselines, FrozenFeatures, RawColumns
 from lightning_renyicl.provenance import fingerprints
@@ -43,11 +45,18 @@ class RunConfig(SaveConfigCallback):
         write_text(folder / "config.yaml", self.parser.dump(config, skip_unset=False))
 
     def on_save_checkpoint(self, trainer: Trainer, pl_module: LightningModule, checkpoint: dict[str, Any]) -> None:
-        """Leaves what evaluations of the checkpoint need of its run, wherever it is copied to, and the data's files."""
+        """Leaves what evaluations of the checkpoint need of its run, wherever it is copied to, and where it is from."""
         if self._data is None and trainer.is_global_zero:  # which alone writes; a folder is read once
             self._data = {"files": fingerprints(getattr(trainer.datamodule, "files", []))}  # type: ignore[attr-defined]
         folder = str(trainer.default_root_dir)
-        checkpoint[RUN] = {"folder": folder, "callbacks": self._callbacks, "data": self._data}
+        checkpoint[RUN] = {
+            "folder": folder,
+            "callbacks": self._callbacks,
+            "data": self._data,
+            "seed": torch.initial_seed(),
+            "commit": commit(),
+            "versions": versions(),
+        }
 
     def on_load_checkpoint(self, trainer: Trainer, pl_module: LightningModule, checkpoint: dict[str, Any]) -> None:
         """Refuses to go on from a checkpoint that lacks the state of a callback or of data which its run had, too."""

@@ -47,6 +47,7 @@ class ResNet(Backbone):
         block = getattr(resnet, name)
         network = ScaledResNet(block, layers, width, cifar_stem, zero_init_residual)
         super().__init__(8 * width * block.expansion)
+        self.depth, self.cifar_stem, self.width = depth, cifar_stem, width
         # gradients of narrower strided convolutions in channels-last end the process on some processors (oneDNN 3)
         self.memory_format = torch.channels_last if width >= 16 else torch.contiguous_format
         self.network = network.to(memory_format=self.memory_format)

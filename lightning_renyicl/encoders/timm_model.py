@@ -38,6 +38,7 @@ class TimmModel(Backbone):
         network = timm.create_model(name, pretrained=pretrained, num_classes=0, **(arguments or {}))
         features: Any = getattr(network, "head_hidden_size", None) or network.num_features
         super().__init__(features)
+        self.name, self.arguments = name, dict(arguments or {})
         self.network = network.to(memory_format=torch.channels_last)
 
     def forward(self, x: Tensor) -> Tensor:

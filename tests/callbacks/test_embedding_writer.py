@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import torch
 
@@ -53,6 +55,27 @@ def test_names_of_samples(tmp_path, make, quiet_trainer, monkeypatch):
     frame = pd.read_parquet(tmp_path / "embeddings.parquet")
     assert list(frame.columns[:4]) == ["row", "name", "target", "feature_0"]
     assert frame["name"].tolist() == [f"sample {row}" for row in data.samples.splits["test"].tolist()]
+
+
+class LabelledTable(NamedTable):
+    """Rows with names of some type, whose labels have names, too."""
+
+    names = pa.chunked_array([pa.array([None, *range(7, 1006)], pa.int32())])
+    classes = ("no", "yes", "maybe", 3)
+
+
+@pytest.mark.parametrize("group", [1, 2**24])
+def test_names_of_labels(tmp_path, make, quiet_trainer, monkeypatch, group):
+    monkeypatch.setattr(embedding_writer, "GROUP", group)
+    module, data = make(LabelledTable, num_samples=128, batch_size=2)
+    quiet_trainer(callbacks=[EmbeddingWriter()]).predict(module, data, return_predictions=False)
+    table = pq.read_table(tmp_path / "embeddings.parquet")
+    assert table.column_names[:5] == ["row", "name", "target", "target_name", "feature_0"]
+    rows, target = data.samples.splits["test"].tolist(), table["target"].to_pylist()
+    assert table["name"].to_pylist() == [data.names[row].as_py() for row in rows]
+    assert table["name"].type == pa.int32()
+    assert table["target_name"].to_pylist() == [None if label < 0 else str(data.classes[label]) for label in target]
+    assert target[:4] == [-1] * 4
 
 
 def test_half_precision_is_written_as_float32(tmp_path, make, quiet_trainer):

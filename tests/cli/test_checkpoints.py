@@ -199,3 +199,11 @@ def test_double_precision(command, fake, tmp_path):
     assert scores(tmp_path / "run/validate") == scores(tmp_path / "run")
     predicted = cli.run(["predict", "--ckpt_path", str(checkpoint), *double])
     torch.testing.assert_close(predicted.model.state_dict(), weights, rtol=0, atol=0)
+
+
+def test_a_checkpoint_says_where_it_is_from(trained, checkpoint):
+    run = torch.load(checkpoint, weights_only=True)["run"]
+    result = json.loads((trained / "result.json").read_text())
+    assert {key: run[key] for key in ("seed", "commit", "versions")} == {
+        key: result[key] for key in ("seed", "commit", "versions")
+    }

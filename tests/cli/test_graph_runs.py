@@ -74,7 +74,8 @@ def test_own_graphs_from_pretraining_to_embeddings_of_another_file(folder, comma
     table = pd.read_parquet("runs/mutag/seed0/predict/embeddings.parquet")
     assert table["row"].tolist() == list(range(7))
     assert table["target"].tolist() == [-1] * 7
-    assert table.shape == (7, 2 + 96)
+    assert table["target_name"].isna().all()
+    assert table.shape == (7, 3 + 96)
 
 
 def test_missing_archive_is_one_line(folder, command, monkeypatch):

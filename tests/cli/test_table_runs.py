@@ -70,11 +70,30 @@ def test_embeddings_of_another_file(command, trained, tmp_path):
     with_labels, without = found
     assert with_labels["row"].tolist() == list(range(9))
     assert with_labels["target"].tolist() == (new["label"] == "yes").astype(int).tolist()
+    assert with_labels["target_name"].tolist() == new["label"].tolist()
     assert without["target"].tolist() == [-1] * 9
     features = [name for name in without if name.startswith("feature_")]
     assert len(features) == 4
     pd.testing.assert_frame_equal(with_labels[features], without[features])
     assert np.isfinite(without[features]).all(axis=None)
+
+
+@pytest.mark.slow
+def test_ids_of_another_file(command, configs, tmp_path):
+    frame(200, seed=0).assign(customer=range(200)).to_csv(tmp_path / "mine.csv", index=False)
+    outcome = command("fit", "--config", configs / "own_table.yaml", *OWN, *SMALL, "--data.id", "customer")
+    assert outcome.code == 0, outcome.err
+    checkpoint = tmp_path / "runs" / "own_table" / "seed0" / "checkpoints" / "last.ckpt"
+    ids = [f"c{number}" for number in range(9)]
+    frame(9, seed=1).assign(customer=ids).to_csv(tmp_path / "new.csv", index=False)
+    outcome = command("predict", "--ckpt_path", checkpoint, "--data.file", "new.csv")
+    assert outcome.code == 0, outcome.err
+    (file,) = tmp_path.rglob("embeddings.parquet")
+    assert pd.read_parquet(file)["name"].tolist() == ids
+    frame(9, seed=1).to_csv(tmp_path / "new.csv", index=False)
+    outcome = command("predict", "--ckpt_path", checkpoint, "--data.file", "new.csv")
+    assert (outcome.code, outcome.err.count("\n")) == (2, 1)
+    assert "new.csv has no column customer, which data.id names" in outcome.err
 
 
 @pytest.mark.slow

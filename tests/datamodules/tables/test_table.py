@@ -406,3 +406,44 @@ def test_few_labels_leave_what_is_fitted_as_it_is(load):
     assert len(next(iter(few.train_dataloader()))) == 12  # of a batch_size of 512
     with pytest.raises(ValueError, match=r"data\.labels 4 needs labels"):
         load(labels=4, target=None, drop=["kind"]).train_dataloader()
+
+
+class TestAnID:
+    @pytest.mark.parametrize("name", ["mine.csv", "mine.parquet"])
+    @pytest.mark.parametrize("ids", [[f"00{number}" for number in range(60)], list(range(1000, 1060))])
+    def test_is_no_feature_and_names_rows(self, load, name, ids):
+        plain = load(name=f"plain-{name}")
+        data = load(frame().assign(customer=ids), name, id="customer")
+        assert data.samples.inputs.equal(plain.samples.inputs)
+        # text files hold text
+        assert data.names.to_pylist() == (ids if name == "mine.parquet" else [str(each) for each in ids])
+        assert plain.names is None
+
+    def test_may_be_pandas_index(self, load, tmp_path):
+        data = load(frame().rename_axis("Unnamed: 0").reset_index(), id="Unnamed: 0")
+        assert data.names.to_pylist() == [str(number) for number in range(60)]
+
+    def test_of_a_test_file_too(self, load, tmp_path):
+        frame(9, seed=1).assign(customer=range(9)).to_parquet(tmp_path / "test.parquet")
+        ids = [f"c{number}" for number in range(60)]
+        data = load(frame().assign(customer=ids), id="customer", test_file=str(tmp_path / "test.parquet"))
+        assert data.names.to_pylist() == [*ids, *map(str, range(9))]  # of one type
+
+    def test_has_to_be_there_and_nothing_else(self, complaint):
+        said = complaint(id="customer")
+        assert "mine.csv has no column customer, which data.id names; it has size, count, colour" in said
+        for named in (
+            {"target": "kind"},
+            {"drop": ["kind"], "target": None},
+            {"categorical": ["kind"], "target": None},
+        ):
+            assert complaint(id="kind", **named).startswith("data.id is kind, which data.target")
+        assert "no column beside size" in complaint(frame()[["size"]], id="size", target=None)
+
+    def test_of_predictions_is_the_other_file_s(self, load, tmp_path):
+        data = load(frame().assign(customer=range(60)), id="customer")
+        new = frame(5, seed=2).assign(customer=list("vwxyz"))
+        other = load(new, name="new.csv", id="customer", fitted=data.fitted)
+        other.setup("predict")
+        assert len(other.samples.target) == 5
+        assert other.names.to_pylist() == list("vwxyz")

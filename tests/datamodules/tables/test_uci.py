@@ -146,6 +146,15 @@ def test_scaler_comes_with_a_checkpoint(load, kind, lines):
     assert not torch.equal(trained.scaler(raw), numbers)
 
 
+@pytest.mark.parametrize(("kind", "lines"), [(CovType, covtype_lines), (Higgs, higgs_lines)])
+def test_preparation_is_what_encoding_does(load, kind, lines):
+    data = load(kind, lines())
+    raw, expected = data.load().inputs.double(), data.samples.inputs
+    torch.testing.assert_close(data.preparation()(raw), expected)
+    values = data.preparation().describe()["codes"].values()
+    assert [max(codes.values()) + 1 for codes in values] == list(kind.CARDINALITIES)
+
+
 def test_complaints_of_covtype(complaint):
     last = list(covtype_lines(69))
     assert "has 69 rows, fewer than the 70 for training" in complaint(CovType, last)
