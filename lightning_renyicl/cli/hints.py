@@ -21,7 +21,7 @@ def with_hint(line: str, options: Iterable[str] = ()) -> str:
 
 
 def nearest(name: str, among: Iterable[str], cutoff: float = 0.5) -> list[str]:
-    """At most three names that look like one, whatever their case, the nearest first."""
+    """The three names that look most like one, whatever their case, or fewer; the nearest first."""
     known = {each.lower(): each for each in among}
     return [known[each] for each in get_close_matches(name.lower(), known, 3, cutoff)]
 

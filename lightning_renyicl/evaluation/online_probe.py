@@ -141,7 +141,7 @@ class OnlineProbe(Callback):
         A checkpoint's part for the data may have changed them since :meth:`setup`.
         """
         data = self._datamodule
-        return [str(name) for name in getattr(data, "classes", (type(data).__name__, data.num_classes))]
+        return [str(name) for name in getattr(data, "classes", ()) or (type(data).__name__, data.num_classes)]
 
     def state_dict(self) -> dict[str, Any]:
         if self.probe is None or self.optimizer is None:
