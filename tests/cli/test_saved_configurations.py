@@ -97,6 +97,7 @@ TABLE = [
 ]
 
 
+@pytest.mark.slow
 def test_of_a_table_that_went_on_from_a_checkpoint(command, configs, tmp_path, caplog):
     """Labels and categories that look like numbers, dates or YAML stay text."""
     generator = np.random.default_rng(0)

@@ -100,6 +100,7 @@ class TestFiniteSamplesOfCPC:
         for estimates in theory.cpc_estimates(JOINT, 1 / 4, 3, 40_000):
             assert estimates.mean() < information
 
+    @pytest.mark.slow
     def test_come_closer_with_negatives(self):
         divergence = divergences.discrete(JOINT, MARGINALS, 1.0, 0.1)
         for few, many in zip(*(theory.cpc_estimates(JOINT, 0.1, k, 4000) for k in (2, 100)), strict=True):

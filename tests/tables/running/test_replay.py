@@ -264,6 +264,7 @@ class TestCheck:
         assert (code, printed.out) == (0, "1 recorded\n")
         assert json.loads((copied.cell() / "replay.json").read_text()) == json.loads(before)
 
+    @pytest.mark.slow
     def test_stale_results_are_made_again_with_their_replay(self, copied):
         path = copied.cell() / "replay.json"
         replay = json.loads(path.read_text())

@@ -92,6 +92,7 @@ class TestARunAgain:
         assert copied.csv() == table
         assert (copied.cell() / "result.damaged").exists()
 
+    @pytest.mark.slow
     def test_only_if_asked_when_its_configuration_has_changed(self, copied):
         (copied.configs / "long.yaml").write_text("trainer: {max_epochs: 6}\n")
         code, output = copied.run()
@@ -187,6 +188,7 @@ trainer:
         callbacks = result["config"]["trainer"]["callbacks"]
         return result["metrics"], [c["init_args"] for c in callbacks if c["class_path"].endswith("FrozenFeatures")]
 
+    @pytest.mark.slow
     def test_trains_nothing_anew(self, copied):
         before = (copied.cell("tiny+long") / "result.json").read_bytes()
         self.change(copied)
@@ -213,6 +215,7 @@ trainer:
         _, (arguments,) = self._tested(copied)
         assert arguments["protocols"][0]["init_args"]["learning_rates"] == [0.2]
 
+    @pytest.mark.slow
     def test_trains_anew_without_a_checkpoint(self, copied):
         (copied.cell("tiny+long") / "checkpoints" / "last.ckpt").unlink()
         self.change(copied)
