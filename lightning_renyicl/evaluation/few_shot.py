@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import torch
-from lightning.pytorch import Callback, LightningModule, Trainer
-from torch import Tensor
+from lightning.pytorch import LightningModule, Trainer
 
 from lightning_renyicl.evaluation.episodes import draw_episodes, episode_accuracies
-from lightning_renyicl.evaluation.features import labelled
 from lightning_renyicl.evaluation.labels import OMIT_CALLBACK
+from lightning_renyicl.evaluation.tested import Tested
 
 
-class FewShot(Callback):
+class FewShot(Tested):
     """Accuracy in episodes of N classes with K labels each, by logistic regression (Lee et al., 2021), in ``test``.
 
     An episode is N classes of the test split, K samples of each to fit to and other ones to classify, drawn by the
@@ -51,6 +50,7 @@ class FewShot(Callback):
         episodes: int = 2000,
         penalty: float = 1.0,
     ) -> None:
+        super().__init__()
         if not shots or min(*shots, queries) < 1 or min(ways, episodes) < 2 or penalty <= 0:
             raise ValueError(
                 "shots and queries must be at least 1, ways and episodes at least 2 and penalty above 0, got "
@@ -61,17 +61,9 @@ class FewShot(Callback):
         self.queries = queries
         self.episodes = episodes
         self.penalty = penalty
-        self._tested: list[tuple[Tensor, Tensor]] = []
-
-    def on_test_epoch_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        self._tested = []
-
-    def on_test_batch_end(self, trainer: Trainer, pl_module: LightningModule, outputs: Any, *_: Any) -> None:
-        self._tested.append((outputs["features"].float().cpu(), outputs["target"].cpu()))
 
     def on_test_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        features, target = labelled(trainer.test_dataloaders, self._tested)
-        self._tested = []
+        features, target = self.taken(trainer.test_dataloaders)
         if target.ndim > 1:
             raise ValueError(f"FewShot needs one label a sample, and the data has several: {OMIT_CALLBACK}")
         if not len(target):

@@ -6,16 +6,17 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import torch
-from lightning.pytorch import Callback, LightningModule, Trainer
+from lightning.pytorch import LightningModule, Trainer
 from torchmetrics.functional.classification import multiclass_confusion_matrix
 
 from lightning_renyicl.accuracy import accuracies
-from lightning_renyicl.evaluation.features import features_of, labelled
+from lightning_renyicl.evaluation.features import features_of
 from lightning_renyicl.evaluation.labels import OMIT_CALLBACK, check_classes
 from lightning_renyicl.evaluation.protocol import FeatureProtocol, LabeledFeatures
+from lightning_renyicl.evaluation.tested import Tested
 
 
-class FrozenFeatures(Callback):
+class FrozenFeatures(Tested):
     """Runs protocols on the representations of the whole training, validation and test splits, in ``lightning test``.
 
     The representations are computed once and shared by all protocols; those of the test split are the test loop's own,
@@ -38,30 +39,24 @@ class FrozenFeatures(Callback):
     prefix = ""
 
     def __init__(self, protocols: Sequence[FeatureProtocol]) -> None:
+        super().__init__()
         names = [protocol.name for protocol in protocols]
         if not names or len(set(names)) < len(names):
             raise ValueError(f"protocols must be at least one, each once, got {', '.join(names) or 'none'}")
         self.protocols = list(protocols)
         self.fingerprint: dict[str, torch.Tensor] = {}
-        self._tested: list[tuple[torch.Tensor, torch.Tensor]] = []
 
     def samples(self, trainer: Trainer, pl_module: LightningModule, split: str) -> LabeledFeatures:
         """What the protocols get of a split."""
         loader: Any = trainer.test_dataloaders
         if split == "test" and trainer.num_test_batches == [len(loader)]:
-            return LabeledFeatures(*labelled(loader, self._tested))
+            return LabeledFeatures(*self.taken(loader))
         return LabeledFeatures(*features_of(trainer, trainer.datamodule.feature_dataloader(split), pl_module))  # type: ignore[attr-defined]
-
-    def on_test_epoch_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        self._tested = []
-
-    def on_test_batch_end(self, trainer: Trainer, pl_module: LightningModule, outputs: Any, *_: Any) -> None:
-        self._tested.append((outputs["features"].float().cpu(), outputs["target"].cpu()))
 
     def on_test_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
         check_classes(type(self).__name__, trainer.datamodule.num_classes)  # type: ignore[attr-defined]
         train, val, test = (self.samples(trainer, pl_module, split) for split in ("train", "val", "test"))
-        self._tested = []
+        self._tested = []  # where the test loop was limited
         self.report(trainer, pl_module, train, val, test, "test")
 
     def report(

@@ -5,19 +5,20 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import torch
-from lightning.pytorch import Callback, LightningModule, Trainer
+from lightning.pytorch import LightningModule, Trainer
 from lightning.pytorch.utilities import rank_zero_warn
 from torch import Tensor
 
 from lightning_renyicl.evaluation.average_precision import mean_average_precision
-from lightning_renyicl.evaluation.features import features_of, labelled
+from lightning_renyicl.evaluation.features import features_of
 from lightning_renyicl.evaluation.labels import OMIT_CALLBACK
 from lightning_renyicl.evaluation.logistic_regression_path import PENALTIES
 from lightning_renyicl.evaluation.protocol import LabeledFeatures
 from lightning_renyicl.evaluation.softmax_regression import SoftmaxRegression
+from lightning_renyicl.evaluation.tested import Tested
 
 
-class OneAgainstRest(Callback):
+class OneAgainstRest(Tested):
     """A logistic regression for each class against all others, on frozen features, in ``lightning test``.
 
     It is for data whose samples are of several classes, such as VOC2007 (labels ``[M, C]``: 1, 0, or −1 for what counts
@@ -40,23 +41,16 @@ class OneAgainstRest(Callback):
     name = "one_against_rest"
 
     def __init__(self, tolerance: float = 1e-6, iterations: int = 5000) -> None:
+        super().__init__()
         if tolerance <= 0 or iterations < 1:
             raise ValueError(f"tolerance must be above 0 and iterations at least 1, got {tolerance} and {iterations}")
         self.tolerance = tolerance
         self.iterations = iterations
-        self._tested: list[tuple[Tensor, Tensor]] = []
-
-    def on_test_epoch_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        self._tested = []
-
-    def on_test_batch_end(self, trainer: Trainer, pl_module: LightningModule, outputs: Any, *_: Any) -> None:
-        self._tested.append((outputs["features"].float().cpu(), outputs["target"].cpu()))
 
     def on_test_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
         data: Any = trainer.datamodule  # type: ignore[attr-defined]
         found = [features_of(trainer, data.feature_dataloader(split), pl_module) for split in ("train", "val")]
-        found.append(labelled(trainer.test_dataloaders, self._tested))
-        self._tested = []
+        found.append(self.taken(trainer.test_dataloaders))
         if any(target.ndim != 2 for _, target in found):
             raise ValueError(f"OneAgainstRest needs several labels a sample, in every split: {OMIT_CALLBACK}")
         if not all(features.isfinite().all() for features, _ in found):

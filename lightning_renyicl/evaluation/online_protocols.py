@@ -9,7 +9,7 @@ import torch
 from lightning.pytorch import LightningModule, Trainer
 
 from datamodules.drawing import drawn
-from lightning_renyicl.evaluation.features import features_of, labelled
+from lightning_renyicl.evaluation.features import features_of
 from lightning_renyicl.evaluation.frozen_features import FrozenFeatures
 from lightning_renyicl.evaluation.labels import check_classes
 from lightning_renyicl.evaluation.protocol import FeatureProtocol, LabeledFeatures
@@ -70,8 +70,7 @@ class OnlineProtocols(FrozenFeatures):
         self.on_test_batch_end(trainer, pl_module, outputs)
 
     def on_validation_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        scored = LabeledFeatures(*labelled(trainer.val_dataloaders, self._tested))
-        self._tested = []
+        scored = LabeledFeatures(*self.taken(trainer.val_dataloaders))
         if not trainer.sanity_checking:
             train, none = (self.samples(trainer, pl_module, split) for split in ("train", "val"))
             self.report(trainer, pl_module, train, none, scored, "validation")
