@@ -76,6 +76,8 @@ def quiet_known_warnings() -> None:
         ".*Total length of .* across ranks is zero.*",
         # the parser writes what it is
         "(?s).*Unable to serialize instance.*",
+        # a frozen backbone, as LinearEvaluation has it
+        ".*module.s. in eval mode at the start of training.*",
         # the data module keeps the place within the epoch
         ".*ended before the epoch ended and your dataloader is not resumable.*",
     ):
