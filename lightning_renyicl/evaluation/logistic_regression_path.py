@@ -11,7 +11,7 @@ from torchmetrics.functional.classification import multiclass_confusion_matrix
 
 from lightning_renyicl.accuracy import accuracies
 from lightning_renyicl.evaluation.protocol import FeatureProtocol, LabeledFeatures
-from lightning_renyicl.evaluation.softmax_regression import SoftmaxRegression
+from lightning_renyicl.evaluation.softmax_regression import SoftmaxRegression, check_fits, warn_of_fits
 
 PENALTIES = torch.logspace(5, -6, 45, dtype=torch.float64)
 """The strengths of the paper's transfer tasks, the strongest first."""
@@ -46,8 +46,7 @@ class LogisticRegressionPath(FeatureProtocol):
     ) -> None:
         if metric not in ("top1", "macro_top1"):
             raise ValueError(f"metric must be top1 or macro_top1, got {metric}")
-        if tolerance <= 0 or iterations < 1:
-            raise ValueError(f"tolerance must be above 0 and iterations at least 1, got {tolerance} and {iterations}")
+        check_fits(tolerance, iterations)
         self.metric = metric
         self.tolerance = tolerance
         self.iterations = iterations
@@ -73,9 +72,5 @@ class LogisticRegressionPath(FeatureProtocol):
             given = regression.probabilities(val.features, num_classes)
             confusion = multiclass_confusion_matrix(given, val.target, num_classes)
             scores.append(accuracies(confusion)[self.metric].item())
-        if not all(converged):
-            rank_zero_warn(
-                f"{self.name}: {converged.count(False)} of {len(converged)} fits did not reach the tolerance "
-                f"{self.tolerance:g} within {self.iterations} iterations"
-            )
+        warn_of_fits(self.name, converged, self.tolerance, self.iterations)
         return float(PENALTIES[scores.index(max(scores))])

@@ -6,7 +6,6 @@ from typing import Any, ClassVar
 
 import torch
 from lightning.pytorch import LightningModule, Trainer
-from lightning.pytorch.utilities import rank_zero_warn
 from torch import Tensor
 
 from lightning_renyicl.evaluation.average_precision import mean_average_precision
@@ -14,7 +13,7 @@ from lightning_renyicl.evaluation.features import features_of
 from lightning_renyicl.evaluation.labels import OMIT_CALLBACK
 from lightning_renyicl.evaluation.logistic_regression_path import PENALTIES
 from lightning_renyicl.evaluation.protocol import LabeledFeatures
-from lightning_renyicl.evaluation.softmax_regression import SoftmaxRegression
+from lightning_renyicl.evaluation.softmax_regression import SoftmaxRegression, check_fits, warn_of_fits
 from lightning_renyicl.evaluation.tested import Tested
 
 
@@ -42,8 +41,7 @@ class OneAgainstRest(Tested):
 
     def __init__(self, tolerance: float = 1e-6, iterations: int = 5000) -> None:
         super().__init__()
-        if tolerance <= 0 or iterations < 1:
-            raise ValueError(f"tolerance must be above 0 and iterations at least 1, got {tolerance} and {iterations}")
+        check_fits(tolerance, iterations)
         self.tolerance = tolerance
         self.iterations = iterations
 
@@ -87,9 +85,5 @@ class OneAgainstRest(Tested):
                 logits = fitted.logits(features)  # odds order what has one probability in single precision
                 column.append(logits[:, 1] - logits[:, 0])
             columns.append(torch.stack(column))
-        if not all(converged):
-            rank_zero_warn(
-                f"{self.name}: {converged.count(False)} of {len(converged)} fits did not reach the tolerance "
-                f"{self.tolerance:g} within {self.iterations} iterations"
-            )
+        warn_of_fits(self.name, converged, self.tolerance, self.iterations)
         return torch.stack(columns, dim=2)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import torch
 import torch.nn.functional as F
+from lightning.pytorch.utilities import rank_zero_warn
 from torch import Tensor
 
 from lightning_renyicl.evaluation.lbfgs import minimise
@@ -74,3 +75,25 @@ class SoftmaxRegression:
     def logits(self, features: Tensor) -> Tensor:
         """The last fit's logits of the classes that have samples for other features, ``[m, C]``."""
         return F.linear(features - self.mean, self.weight[:, :-1] @ self.axes, self.weight[:, -1])
+
+
+def check_fits(tolerance: float, iterations: int) -> None:
+    """Raises ValueError for a tolerance that is not above 0 or fewer than one iteration."""
+    if tolerance <= 0 or iterations < 1:
+        raise ValueError(f"tolerance must be above 0 and iterations at least 1, got {tolerance} and {iterations}")
+
+
+def warn_of_fits(name: str, converged: list[bool], tolerance: float, iterations: int) -> None:
+    """Says how many fits along a path did not converge, if any didn't.
+
+    Args:
+        name: what the fits are part of.
+        converged: whether each fit has converged.
+        tolerance: what they should have reached.
+        iterations: within how many iterations.
+    """
+    if not all(converged):
+        rank_zero_warn(
+            f"{name}: {converged.count(False)} of {len(converged)} fits did not reach the tolerance "
+            f"{tolerance:g} within {iterations} iterations"
+        )
