@@ -152,8 +152,9 @@ def described(datamodule: Any) -> dict[str, Any]:
     return description
 
 
+@cache
 def versions() -> dict[str, str]:
-    """Versions of Python and of the packages that numbers depend on."""
+    """Versions of Python and of the packages that numbers depend on; every checkpoint has them, too."""
     found = {"python": platform.python_version()}
     for package in _PACKAGES:
         try:
