@@ -37,6 +37,21 @@ def with_current_names(tree: Any) -> Any:
     return MOVED.get(tree, tree) if isinstance(tree, str) else tree
 
 
+def section_of(stored: dict[str, Any]) -> dict[str, Any]:
+    """The section of a configuration that a checkpoint carries as hyperparameters, by present names.
+
+    Args:
+        stored: the hyperparameters, of a module or of data.
+
+    Returns:
+        ``init_args`` and, where the command wrote them, ``class_path``.
+    """
+    arguments = with_current_names(dict(stored))
+    arguments.pop("_instantiator", None)
+    named = {"class_path": arguments.pop("_class_path")} if "_class_path" in arguments else {}
+    return {**named, "init_args": arguments}
+
+
 def read_yaml(file: str | Path) -> Any:
     """The content of a YAML file, with classes and arguments by their present names.
 

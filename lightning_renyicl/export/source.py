@@ -69,7 +69,7 @@ def read(path: Path, trust_checkpoint: bool) -> Source:
         raise ValueError(f"{path} doesn't say what it is made of: only checkpoints of the command can be exported")
     plain = {"compile_backbone": False} if "compile_backbone" in model else {}
     try:
-        module = StoredModule.load_from_checkpoint(path, trust_checkpoint=trust_checkpoint, **plain)
+        module = StoredModule.of_checkpoint(checkpoint, str(path), trust_checkpoint=trust_checkpoint, **plain)
     except RuntimeError as error:
         raise ValueError(f"{path}: its weights don't fit its model: {' '.join(str(error).split())[:200]}") from error
     backbone = getattr(module, "backbone", None)

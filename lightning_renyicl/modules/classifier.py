@@ -12,11 +12,11 @@ from torchmetrics.classification import MulticlassAccuracy, MulticlassConfusionM
 
 from lightning_renyicl.accuracy import accuracies
 from lightning_renyicl.checkpoints import read_checkpoint
+from lightning_renyicl.configuration import section_of
 from lightning_renyicl.encoders import Backbone
 from lightning_renyicl.modules.joint_embedding import JointEmbedding
 from lightning_renyicl.modules.scheduled import OptimizerFactory, ScheduledModule, SchedulerFactory
 from lightning_renyicl.modules.steps import logs_now
-from lightning_renyicl.modules.stored import section_of
 from lightning_renyicl.objectives import Context, CrossEntropy
 
 
@@ -59,11 +59,12 @@ class Classifier(ScheduledModule):
         super().__init__(optimizer, scheduler)
         in_text = checkpoint.startswith("{")
         source = "the checkpoint's model.checkpoint" if in_text else checkpoint
-        self._section = json.loads(checkpoint) if in_text else section_of(read_checkpoint(Path(checkpoint)))
+        stored = {} if in_text else read_checkpoint(Path(checkpoint))
+        self._section = json.loads(checkpoint) if in_text else section_of(stored.get("hyper_parameters", {}))
         if "class_path" not in self._section:
             raise ValueError(f"{source} doesn't say what its module is: it is of no training by the command")
         if pretrained and not in_text:
-            module = JointEmbedding.load_from_checkpoint(checkpoint, trust_checkpoint=trust_checkpoint)
+            module = JointEmbedding.of_checkpoint(stored, source, trust_checkpoint=trust_checkpoint)
         else:
             module = JointEmbedding.made_of(self._section, source, trust_checkpoint)
         self.backbone: Backbone = module.backbone

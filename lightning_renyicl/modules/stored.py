@@ -11,7 +11,7 @@ from lightning.pytorch import LightningModule
 from lightning.pytorch.trainer.states import TrainerFn
 
 from lightning_renyicl.checkpoints import read_checkpoint
-from lightning_renyicl.configuration import with_current_names
+from lightning_renyicl.configuration import section_of, with_current_names
 from lightning_renyicl.modules.checks import check_trainer
 from lightning_renyicl.trust import Trust
 
@@ -55,10 +55,33 @@ class StoredModule(LightningModule):
         """
         path = Path(checkpoint_path)
         checkpoint = read_checkpoint(path, map_location=map_location)
-        section = section_of(checkpoint)
+        return cls.of_checkpoint(checkpoint, str(path), strict, trust_checkpoint, **arguments)
+
+    @classmethod
+    def of_checkpoint(
+        cls,
+        checkpoint: dict[str, Any],
+        source: str,
+        strict: bool = True,
+        trust_checkpoint: bool = False,
+        **arguments: Any,
+    ) -> Any:
+        """The module of a checkpoint that has been read; see :meth:`load_from_checkpoint`.
+
+        Args:
+            checkpoint: what the file holds.
+            source: the file, for messages.
+            strict: whether each weight must have its place.
+            trust_checkpoint: whether to take classes that are not of this project nor of ``torch.optim``.
+            arguments: arguments of the module in place of the checkpoint's.
+
+        Raises:
+            ValueError: classes that may not be named, of another kind, or that cannot be made.
+        """
+        section = section_of(checkpoint.get("hyper_parameters", {}))
         if "class_path" in section:
             section["init_args"] |= arguments
-            module = cls.made_of(section, str(path), trust_checkpoint)
+            module = cls.made_of(section, source, trust_checkpoint)
         else:  # of a trainer in Python
             module = cls(**{**section["init_args"], **arguments})
         weights = checkpoint["state_dict"]
@@ -162,14 +185,6 @@ class StoredModule(LightningModule):
         # what is no group's own, as the vector_lr of LARS, is the rate of one
         rates = self._before.get("scheduler") != self.hparams.get("scheduler") or not held.issuperset(changes)
         return [*changes, "lr"] if rates else changes
-
-
-def section_of(checkpoint: dict[str, Any]) -> dict[str, Any]:
-    """What a checkpoint says of its module: ``init_args`` and, where the command made it, ``class_path``."""
-    stored = with_current_names(dict(checkpoint.get("hyper_parameters", {})))
-    stored.pop("_instantiator", None)
-    named = {"class_path": stored.pop("_class_path")} if "_class_path" in stored else {}
-    return {**named, "init_args": stored}
 
 
 def _class(section: Any) -> Any:

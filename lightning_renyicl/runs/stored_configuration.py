@@ -16,7 +16,7 @@ import yaml
 from lightning.pytorch import LightningModule
 
 from lightning_renyicl.checkpoints import RUN, check_parts, read_checkpoint
-from lightning_renyicl.configuration import read_configuration, with_current_names
+from lightning_renyicl.configuration import read_configuration, section_of, with_current_names
 from lightning_renyicl.runs.comparison import flatten
 from lightning_renyicl.trust import OF_EVALUATIONS, Trust, names_in
 
@@ -101,13 +101,9 @@ def stored_sections(args: list[str]) -> tuple[dict[str, Any], dict[str, Any], Pa
 
 def sections_of(checkpoint: dict[str, Any]) -> dict[str, Any]:
     """The sections ``model`` and ``data`` of the configuration that a checkpoint of the command carries."""
-    sections: dict[str, Any] = {}
-    for section, key in (("model", "hyper_parameters"), ("data", "datamodule_hyper_parameters")):
-        arguments = with_current_names(dict(checkpoint.get(key, {})))
-        arguments.pop("_instantiator", None)
-        if "_class_path" in arguments:
-            sections[section] = {"class_path": arguments.pop("_class_path"), "init_args": arguments}
-    return sections
+    keys = {"model": "hyper_parameters", "data": "datamodule_hyper_parameters"}
+    sections = {name: section_of(checkpoint.get(key, {})) for name, key in keys.items()}
+    return {name: section for name, section in sections.items() if "class_path" in section}
 
 
 def data_of_pretraining(args: list[str]) -> dict[str, Any]:
