@@ -89,8 +89,8 @@ def warn_of_fits(name: str, converged: list[bool], tolerance: float, iterations:
     Args:
         name: what the fits are part of.
         converged: whether each fit has converged.
-        tolerance: what they should have reached.
-        iterations: within how many iterations.
+        tolerance: gradient at which a fit has converged.
+        iterations: largest number of iterations of a fit.
     """
     if not all(converged):
         rank_zero_warn(
